@@ -48,37 +48,37 @@ Spans = list[tuple[int, int]]
 """Intervals ``[first, stop)`` of processors by index, in order."""
 
 RULES = {
-    "other-instance": "a schedule that names another instance places all jobs of this one, and no others; where it "
-    "does not, that is reported once and no other rule is checked",
+    "other-instance": "a schedule that names another instance places exactly the jobs of this one; otherwise this is "
+    "the only violation reported",
     "missing-job": "every job of the instance is placed",
     "duplicate-job": "no job is placed more than once",
-    "unknown-job": "every placement is of a job to schedule, not of another or of one that runs already",
-    "shape": "a placement names a shape that its job has",
-    "task-count": "a job names as many processors as it has tasks, in its shape",
-    "repeated-processor": "a job names no processor twice",
-    "unknown-processor": "every processor named is one of the platform",
-    "scope": "a job stays within one cluster, or one node, where the scope asks it",
+    "unknown-job": "every placement refers to a job to schedule, not to an unknown or running job",
+    "shape": "a placement has a shape of its job",
+    "task-count": "a job has one processor per task of its shape",
+    "repeated-processor": "a job has no processor twice",
+    "unknown-processor": "every processor belongs to the platform",
+    "scope": "a job stays within one cluster or one node if the scope requires it",
     "arrival": "a job starts at its arrival or later",
     "deadline": "a job ends by its deadline, unless misses are only reported (deadlines='report')",
-    "precedence": "a job starts when all jobs that it comes after have ended, or later",
-    "eligibility": "a job is on clusters that it may use alone, and on nodes that have all features that it requires",
-    "duration": "a job lasts its execution time exactly, rounded up to whole slots in a slotted schedule; with shared "
-    "links the progress made between start and end is 1 (slotted: at least 1); a killed job lasts, or makes, at most "
-    "that; no job ends before it starts",
-    "unavailable": "no job overlaps a window in which its nodes are not there; where windows take a number of "
-    "processors of a group, at most the others are held at any instant at which a job of the schedule holds some",
-    "overlap": "no processor is held by two jobs at one instant; running jobs hold theirs until their end",
-    "link-load": "with strict links no link carries more than (1 + saturation) times its bandwidth at any instant at "
+    "precedence": "a job starts after the end of all its predecessors",
+    "eligibility": "a job is only on clusters that it may use and on nodes that have all features that it requires",
+    "duration": "a job lasts exactly its execution time, rounded up to whole time slots in a slotted schedule; with "
+    "shared links its progress between start and end is 1 (slotted: at least 1); a killed job has at most that "
+    "duration or progress; no job ends before it starts",
+    "unavailable": "no job overlaps an outage of its nodes; where an outage takes a number of processors of a group, "
+    "the jobs hold at most the others at any time at which a job of the schedule holds some",
+    "overlap": "no two jobs hold a processor at the same time; running jobs hold theirs until their end",
+    "link-load": "with strict links the load of a link is at most (1 + saturation) times its bandwidth at any time at "
     "which a job of the schedule loads it",
-    "memory": "the tasks on a node ask together for no more than its memory at any instant at which a job of the "
-    "schedule asks for some there; nodes without memory are not limited; where nodes are shared, and tasks are stopped "
-    "when there is too little, a task asks for no more than its node can ever give it",
-    "resources": "the jobs take together no more of a resource than a place (the platform, a cluster, a node) has of "
-    "it at any instant at which a job of the schedule takes some there; a place that states none has none",
+    "memory": "the tasks on a node require together at most its memory at any time at which a job of the schedule "
+    "requires some there; nodes without memory are not limited; on time-shared nodes with paging a task requires at "
+    "most what its node can ever provide",
+    "resources": "the jobs require together at most the capacity of a resource of the platform, a cluster or a node at "
+    "any time at which a job of the schedule requires some there; a part without the resource has capacity 0",
     **shared_nodes.RULES,
-    "constraint": "nothing breaks a constraint that is given; they are asked where each job is placed once",
-    "start-up": "with power management the first job at a cluster after it was off starts at its startup_time or later "
-    "after the cluster can begin to start up: once it is off, and a job has arrived there that waits",
+    "constraint": "the given constraints are satisfied; they are checked if each job is placed once",
+    "start-up": "with power management the first job on a cluster that was off starts at least startup_time after the "
+    "cluster can begin to start up, which requires that it is off and that a job has arrived and waits for it",
 }
 """Name and meaning of each rule, in the order in which violations are reported."""
 
@@ -251,7 +251,7 @@ def _refuse_unsupported(links: Links, saturation: float) -> None:
     if not 0.0 <= saturation < math.inf:
         raise CoallocError(f"saturation: must be finite and at least 0, got {saturation!r}")
     if saturation > 0.0 and links != "strict":
-        raise CoallocError(f"saturation={saturation!r} is for links='strict', not for links={links!r}")
+        raise CoallocError(f"saturation={saturation!r} requires links='strict', got links={links!r}")
 
 
 # ------------------------------------------------------------------------------ what the schedule says
@@ -514,9 +514,9 @@ def _other_instance(instance: Instance, schedule: Schedule) -> Violation | None:
     missing = [name for name in instance.job_by_id if name not in placed]
     if not unknown and not missing:
         return None
-    differences = ((unknown, "unknown here"), (missing, "not placed"))
+    differences = ((unknown, "unknown"), (missing, "not placed"))
     said = [f"{_counted(len(names), 'job')} {how} ({_listed(names)})" for names, how in differences if names]
-    names = f"the schedule is of the instance {visible(schedule.instance)}, this is {visible(instance.name)}"
+    names = f"the schedule belongs to instance {visible(schedule.instance)}, not to {visible(instance.name)}"
     sentence = f"{names}: {', '.join(said)}"
     jobs = (*unknown, *missing)
     return Violation("other-instance", jobs, "", None, len(jobs), 0, sentence)
@@ -539,7 +539,7 @@ def _job_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
         name = placement.job
         if name in instance.job_by_id:
             continue  # it has not the shape that is named
-        reason = "runs already" if name in running else "is not a job of the instance"
+        reason = "is already running" if name in running else "is not in the instance"
         sentence = f"job {visible(name)} {reason} and must not be placed"
         yield Violation("unknown-job", (name,), "", placement.start, 1, 0, sentence)
 
@@ -550,7 +550,7 @@ def _shape_violations(instance: Instance, schedule: Schedule) -> Iterator[Violat
         job = instance.job_by_id.get(placement.job) if placement.shape else None
         if job is not None and placement.shape > len(job.shapes):
             name, number = visible(placement.job), placement.shape
-            sentence = f"job {name} runs in its shape number {number}, its last is number {len(job.shapes)}"
+            sentence = f"job {name} has shape {number}, but its last shape is {len(job.shapes)}"
             limit = len(job.shapes)
             yield Violation("shape", (placement.job,), "", placement.start, number, limit, sentence)
 
@@ -575,7 +575,7 @@ def _repeated_processors(placement: Placement) -> Iterator[Violation]:
     """Yield processors that a placement names more than once, adjacent ones together."""
     for repeated, count in _repeats(placement.nodes.ranges):
         noun = "processor" if repeated.size == 1 else "processors"
-        sentence = f"job {visible(placement.job)} names {noun} {visible(repeated.text)} {count} times"
+        sentence = f"job {visible(placement.job)} has {noun} {visible(repeated.text)} {count} times"
         yield Violation("repeated-processor", (placement.job,), repeated.text, placement.start, count, 1, sentence)
 
 
@@ -609,7 +609,7 @@ def _unknown_processors(placement: Placement, groups: _Groups) -> Iterator[Viola
     """Yield what a placement names that is no processor of the platform, once each."""
     parts = (part for r in placement.nodes.ranges for part in _parts_unknown(r, groups))
     for part in dict.fromkeys(parts):
-        verdict = "is no processor" if part.size == 1 else "are no processors"
+        verdict = "is not a processor" if part.size == 1 else "are not processors"
         sentence = f"job {visible(placement.job)} is on {visible(part.text)}, which {verdict} of the platform"
         yield Violation("unknown-processor", (placement.job,), part.text, placement.start, 1, 0, sentence)
 
@@ -640,7 +640,7 @@ def _scope_violations(rows: _Rows, scope: Scope) -> Iterator[Violation]:
         return
     parts = ((_tasks(rows) > 0).sum(axis=1) if scope == "cluster" else _num_nodes(rows))[rows.held]
     for row, placement, _ in rows.placed(parts > 1):
-        sentence = f"job {visible(placement.job)} is spread over {parts[row]} {scope}s, allowed is one"
+        sentence = f"job {visible(placement.job)} runs on {parts[row]} {scope}s, but the scope allows one"
         yield Violation("scope", (placement.job,), "", placement.start, int(parts[row]), 1, sentence)
 
 
@@ -694,7 +694,7 @@ def _precedence_violations(rows: _Rows) -> Iterator[Violation]:
             if placement.start < end - rows.tolerance[row]:
                 sentence = (
                     f"job {visible(placement.job)} starts at {_seconds(placement.start)}, "
-                    f"before job {visible(other)}, which it comes after, has ended at {_seconds(end)}"
+                    f"before the end of its predecessor {visible(other)} at {_seconds(end)}"
                 )
                 pair = placement.job, other
                 yield Violation("precedence", pair, "", placement.start, placement.start, end, sentence)
@@ -741,7 +741,7 @@ def _window_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
                 where = ", ".join(_texts(shared, rows.groups))
                 sentence = (
                     f"job {visible(placement.job)} is on {visible(where)} from {_seconds(placement.start)} to "
-                    f"{_seconds(placement.end)}: not there from {_seconds(window.start)} to {_seconds(window.end)}"
+                    f"{_seconds(placement.end)}: unavailable from {_seconds(window.start)} to {_seconds(window.end)}"
                 )
                 count = sum(stop - first for first, stop in shared)
                 begin = max(placement.start, window.start)
@@ -779,8 +779,8 @@ def _taken_violations(rows: _Rows, windows: Sequence[Window], group: int) -> Ite
         if taken and placed and count > limit:
             where = f"group {taken[0].group} of {taken[0].cluster}"
             sentence = (
-                f"{_listed(placed)} and what runs already hold {_counted(count, 'processor')} of {visible(where)} at "
-                f"{_seconds(instant)}: a window leaves {limit}"
+                f"{_listed(placed)} and running jobs hold {_counted(count, 'processor')} of {visible(where)} at "
+                f"{_seconds(instant)}: an outage leaves {limit}"
             )
             yield Violation("unavailable", placed, where, instant, count, limit, sentence)
 
@@ -878,9 +878,11 @@ def _length_violation(
     if abs(length - limit) <= tolerance or (killed and length < limit):
         return
     verdict = "too early" if length < limit else "too late"
-    allowed = f"may last {_seconds(limit)} at most" if killed else f"takes {_seconds(limit)}"
-    in_slots = f" (whole slots of {_seconds(slot)})" if slot is not None and slotted else ""
-    sentence = f"job {visible(placement.job)} ends {verdict}: it lasts {_seconds(length)} and {allowed}{in_slots}"
+    allowed = f"at most {_seconds(limit)}" if killed else _seconds(limit)
+    in_slots = f" (whole time slots of {_seconds(slot)})" if slot is not None and slotted else ""
+    sentence = (
+        f"job {visible(placement.job)} ends {verdict}: it lasts {_seconds(length)}, but must last {allowed}{in_slots}"
+    )
     yield Violation("duration", (placement.job,), "", placement.end, length, limit, sentence)
 
 
@@ -897,7 +899,7 @@ def _progress_violation(
     verdict = "too early" if too_little else "too late"
     sentence = (
         f"job {visible(placement.job)} ends {verdict}: at {_seconds(placement.end)} "
-        f"{progress:.12g} of its work is done, over links or on nodes that it shares"
+        f"{progress:.12g} of its work is done, at the speed of shared links or nodes"
     )
     yield Violation("duration", (placement.job,), "", placement.end, progress, 1, sentence)
 
@@ -1117,7 +1119,7 @@ def _link_violations(rows: _Rows, loads: Floats, network: Sequence[Link], satura
         for excess in _excesses(rows, loads[:, k], capacity_limit(link.bandwidth, saturation)):
             sentence = (
                 f"link {visible(link.name)} carries up to {excess.peak:.12g} MB/s from {_seconds(excess.start)} to "
-                f"{_seconds(excess.end)}, allowed are {limit:.12g} MB/s; then {_listed(excess.jobs)} loaded it"
+                f"{_seconds(excess.end)}, but its limit is {limit:.12g} MB/s; jobs then: {_listed(excess.jobs)}"
             )
             yield Violation("link-load", excess.jobs, link.name, excess.start, excess.peak, limit, sentence)
 
@@ -1176,9 +1178,9 @@ def _memory_violations(rows: _Rows, platform: Platform, *, is_held_once: bool) -
         limit = memory[g] or 0.0
         for excess in _excesses(rows, load, float(limits[g])):
             sentence = (
-                f"tasks on node {visible(name)} ask for up to {excess.peak:.12g} MB of memory from "
-                f"{_seconds(excess.start)} to {_seconds(excess.end)}, it has {limit:.12g} MB; then "
-                f"{_listed(excess.jobs)} held it"
+                f"tasks on node {visible(name)} require up to {excess.peak:.12g} MB of memory from "
+                f"{_seconds(excess.start)} to {_seconds(excess.end)}, but it has {limit:.12g} MB; jobs then: "
+                f"{_listed(excess.jobs)}"
             )
             yield Violation("memory", excess.jobs, name, excess.start, excess.peak, limit, sentence)
 
@@ -1203,9 +1205,9 @@ def _resource_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]
         for place, capacity, load in found:
             for excess in _excesses(rows, load, capacity_limit(capacity)):
                 sentence = (
-                    f"jobs take up to {excess.peak:.12g} {visible(name)} of {visible(place)} from "
-                    f"{_seconds(excess.start)} to {_seconds(excess.end)}, there are {capacity:.12g}; then "
-                    f"{_listed(excess.jobs)} held some"
+                    f"jobs require up to {excess.peak:.12g} {visible(name)} of {visible(place)} from "
+                    f"{_seconds(excess.start)} to {_seconds(excess.end)}, but the capacity is {capacity:.12g}; jobs "
+                    f"then: {_listed(excess.jobs)}"
                 )
                 where = "" if name in platform.resources else place
                 yield Violation("resources", excess.jobs, where, excess.start, excess.peak, capacity, sentence)
@@ -1317,8 +1319,8 @@ def _startup_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]:
             waited = placement.start - begun
             if waited < states.startup_time - rows.tolerance[row]:
                 sentence = (
-                    f"job {visible(placement.job)} starts at {_seconds(placement.start)} at cluster "
-                    f"{visible(site.name)}, which can start up from {_seconds(begun)} on and takes "
+                    f"job {visible(placement.job)} starts at {_seconds(placement.start)} on cluster "
+                    f"{visible(site.name)}, which can start up at {_seconds(begun)} and requires "
                     f"{_seconds(states.startup_time)} for it"
                 )
                 where, limit = site.name, states.startup_time

@@ -18,8 +18,8 @@ from coalloc.instance.rounding import capacity_limit
 from coalloc.instance.time_base import TimeBase
 
 RULES = {
-    "distinct-nodes": "where nodes are shared, no two tasks of a job are on one node",
-    "multiprogramming": "where nodes are shared, no node has more tasks at any instant than its multiprogramming",
+    "distinct-nodes": "on time-shared nodes no two tasks of a job are on one node",
+    "multiprogramming": "no time-shared node has more tasks at any time than its multiprogramming",
 }
 """Name and meaning of each rule that only shared nodes know."""
 
@@ -291,7 +291,7 @@ def findings(instance: Instance, rows: Sequence[Row]) -> Iterator[Finding]:
     for row in rows:
         for node in sorted({n for n in row.nodes if row.nodes.count(n) > 1}):
             count = row.nodes.count(node)
-            sentence = f"job {visible(row.id)} has {count} tasks on node {visible(names[node])}, allowed is one"
+            sentence = f"job {visible(row.id)} has {count} tasks on node {visible(names[node])}, but one is allowed"
             yield "distinct-nodes", (row.id,), names[node], row.start, count, 1, sentence
     yield from _crowds(rows, names, [group.multiprogramming for group in groups], instance.time_base)
     for row in rows:
@@ -300,8 +300,8 @@ def findings(instance: Instance, rows: Sequence[Row]) -> Iterator[Finding]:
             if row.memory > capacity_limit(most, instance.sharing.paging):
                 limit = most * (1.0 + instance.sharing.paging)
                 sentence = (
-                    f"a task of job {visible(row.id)} asks for {row.memory:.12g} MB on node {visible(names[node])}, "
-                    f"which can never give it more than {limit:.12g} MB"
+                    f"a task of job {visible(row.id)} requires {row.memory:.12g} MB on node {visible(names[node])}, "
+                    f"which never provides more than {limit:.12g} MB"
                 )
                 yield "memory", (row.id,), names[node], row.start, row.memory, limit, sentence
 
@@ -324,6 +324,6 @@ def _crowds(rows: Sequence[Row], names: Sequence[str], most: Sequence[int], base
             edge = edges[counts.index(count)]
             jobs = tuple(rows[row].id for begin, finish, row in on_node if begin <= edge < finish)
             sentence = (
-                f"node {visible(names[node])} has {count} tasks at {times[edge]:.12g} s, allowed are {most[node]}"
+                f"node {visible(names[node])} has {count} tasks at {times[edge]:.12g} s, but {most[node]} are allowed"
             )
             yield "multiprogramming", jobs, names[node], times[edge], count, most[node], sentence

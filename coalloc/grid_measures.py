@@ -161,11 +161,11 @@ def refuse_jobs(jobs: Sequence[Job], platform: Platform) -> None:
     largest = max(cluster.num_processors for cluster in platform.clusters)
     for job in jobs:
         if job.processing_share != 1.0:
-            raise CoallocError(f"job {quoted(job.id)} communicates: the metrics of a grid are for jobs that do not")
+            raise CoallocError(f"job {quoted(job.id)} has communication, which grid metrics do not support")
         if job.times:
-            raise CoallocError(f"job {quoted(job.id)} names times: the metrics of a grid count on base times")
+            raise CoallocError(f"job {quoted(job.id)} has times, which grid metrics do not support")
         if job.tasks > largest:
-            raise CoallocError(f"job {quoted(job.id)} has {job.tasks} tasks, and no cluster as many processors")
+            raise CoallocError(f"job {quoted(job.id)} has {job.tasks} tasks, but no cluster has as many processors")
 
 
 def _column(numbers: Iterable[float]) -> Floats:

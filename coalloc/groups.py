@@ -137,16 +137,14 @@ def week_of(by: By, epoch: float | None, time_zone: str | None) -> Week:
     """Return the week of the clock; raises where no hours are asked for, or there is no such zone."""
     if by != "hour" and (epoch is not None or time_zone is not None):
         given = "epoch" if epoch is not None else "time_zone"
-        raise CoallocError(f"{given} is for the hours of the week, by='hour', got by={by!r}")
+        raise CoallocError(f"{given} requires by='hour', got by={by!r}")
     if epoch is not None and not 0.0 <= epoch <= LAST_EPOCH:
         raise CoallocError(f"epoch must be a Unix time from 0 to {LAST_EPOCH:g} s, got {epoch:g}")
     week = Week(MONDAY if epoch is None else epoch, "UTC" if time_zone is None else time_zone)
     try:
         zoneinfo.ZoneInfo(week.time_zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        raise CoallocError(
-            f"there is no time zone {quoted(week.time_zone)}; their names are like Europe/Stockholm"
-        ) from None
+        raise CoallocError(f"unknown time zone {quoted(week.time_zone)}; use a name such as Europe/Stockholm") from None
     return week
 
 
@@ -177,7 +175,7 @@ def _by_hour(jobs: Jobs, _: Sequence[str | None], week: Week) -> Labels:
     try:
         local = pd.to_datetime(week.epoch + jobs.arrival, unit="s", utc=True).tz_convert(week.time_zone)
     except (pd.errors.OutOfBoundsDatetime, OverflowError):
-        raise CoallocError(f"with epoch {week.epoch:g} s jobs arrive in no year of the calendar") from None
+        raise CoallocError(f"epoch {week.epoch:g} s puts arrivals outside the calendar") from None
     return Labels(range(DAYS * HOURS), (HOURS * local.day_of_week + local.hour).to_numpy(dtype=np.int64))
 
 

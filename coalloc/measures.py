@@ -201,10 +201,10 @@ def arriving(arrival: Floats, after: float | None = None, before: float | None =
     low, high = -math.inf if after is None else after, math.inf if before is None else before
     rows = np.flatnonzero((arrival >= low) & (arrival < high))
     if not len(rows) and (after, before) != (None, None):
-        known = f"from {arrival.min():.12g} to {arrival.max():.12g} s" if len(arrival) else "never"
-        raise CoallocError(
-            f"no job of the schedule arrives from after={low:.12g} to before={high:.12g} s: they arrive {known}"
+        known = (
+            f"arrivals are from {arrival.min():.12g} to {arrival.max():.12g} s" if len(arrival) else "it has no jobs"
         )
+        raise CoallocError(f"no job of the schedule arrives from after={low:.12g} to before={high:.12g} s; {known}")
     return rows
 
 

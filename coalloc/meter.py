@@ -359,20 +359,21 @@ def _refuse_outside(placed: Sequence[Holding], origin: float) -> None:
     for job, start, end, _ in placed:
         if start < earliest or end < start:
             raise CoallocError(
-                f"the schedule places {quoted(job)} from {start:.12g} s to {end:.12g} s, and the meter runs from "
-                f"{origin:.12g} s on; `coalloc check` lists all that is wrong with it"
+                f"the schedule places job {quoted(job)} from {start:.12g} s to {end:.12g} s, but the energy model "
+                "starts "
+                f"at {origin:.12g} s; `coalloc check` lists all violations"
             )
 
 
 def _has_sites(instance: Instance, idle: Idle, power_management: bool, working: Working) -> bool:
     """Return whether power states are what is metered; raises where they lack, or options are for the other kind."""
-    instance.refuse_shared_nodes("the meter")
+    instance.refuse_shared_nodes("the energy model")
     require_metered(instance.platform, power_management)
     has_sites = has_power_states(instance.platform)
     if has_sites and idle != "always":
-        raise CoallocError(f"idle={idle!r} is for nodes with watts, not for clusters with power_states")
+        raise CoallocError(f"idle={idle!r} requires nodes with watts, but the clusters have power_states")
     if not has_sites and working != "total":
-        raise CoallocError(f"working={working!r} is for clusters with power_states, not for nodes with watts")
+        raise CoallocError(f"working={working!r} requires clusters with power_states, but the nodes have watts")
     return has_sites
 
 

@@ -220,8 +220,8 @@ def _in_shape(job: Job, placement: Placement) -> Job:
     """Return a job as it runs in a placement; raises where it has no such shape."""
     if placement.shape > len(job.shapes):
         raise CoallocError(
-            f"the schedule has {visible(job.id)} in a shape that it does not have, number {placement.shape}; "
-            "`coalloc check` lists all that is wrong with it"
+            f"the schedule gives job {visible(job.id)} shape {placement.shape}, which the job does not have; "
+            "`coalloc check` lists all violations"
         )
     return job.in_shapes[placement.shape]
 
@@ -232,8 +232,8 @@ def _jobs_by_name(instance: Instance, placements: Sequence[Placement]) -> Sequen
     unknown = [p.job for p in placements if p.job not in instance.job_by_id]
     if unknown:
         raise CoallocError(
-            f"the schedule places {visible(unknown[0])}, which is no job of the instance; "
-            "`coalloc check` lists all that is wrong with it"
+            f"the schedule places job {visible(unknown[0])}, which is not in the instance; "
+            "`coalloc check` lists all violations"
         )
     return [instance.job_by_id[p.job] for p in placements]
 
@@ -244,8 +244,8 @@ def intervals_held(instance: Instance, nodes: Sequence[ProcessorNames]) -> Inter
         return intervals_of(instance.platform.numbering, nodes)
     except UnknownProcessorError as error:
         raise CoallocError(
-            f"the schedule uses {visible(error.args[0])}, which is no processor of the platform; "
-            "`coalloc check` lists all that is wrong with it"
+            f"the schedule uses {visible(error.args[0])}, which is not a processor of the platform; "
+            "`coalloc check` lists all violations"
         ) from None
 
 

@@ -273,10 +273,10 @@ def _hasty_start(name: str, draw: SiteDraw, origin: float) -> Iterator[str]:
     before = np.append(origin, draw.site.end)[len(draw.site.end) - num_started : len(draw.site.end)]
     for startup, off in zip(draw.startups.tolist(), before.tolist(), strict=True):
         if startup < off - time_tolerance(off):
-            since = f"the meter runs from {off:.12g} s on" if off == origin else f"it goes off at {off:.12g} s"
+            since = f"the energy model starts at {off:.12g} s" if off == origin else f"it goes off at {off:.12g} s"
             yield (
-                f"site {quoted(name)} would have to start up at {startup:.12g} s for the job that starts there at "
-                f"{startup + draw.states.startup_time:.12g} s, and {since}; "
-                "coalloc.check(..., power_management=True) lists every such job"
+                f"site {quoted(name)} must start up at {startup:.12g} s for the job that starts there at "
+                f"{startup + draw.states.startup_time:.12g} s, but {since}; "
+                "coalloc.check(..., power_management=True) lists all such jobs"
             )
             return

@@ -224,7 +224,7 @@ def _edges(begin: float, finish: float, every: float) -> Floats:
     num_steps = (finish - begin) / length * (1.0 - TIME_PRECISION)
     if num_steps > MAX_STEPS:
         raise CoallocError(
-            f"every={every:g} s cuts {finish - begin:.12g} s into {num_steps:.3g} steps, and at most {MAX_STEPS} are "
-            "made: take longer ones"
+            f"every={every:g} s divides {finish - begin:.12g} s into {num_steps:.3g} steps, above the limit of "
+            f"{MAX_STEPS}; use longer steps"
         )
     return np.append(begin + length * np.arange(math.ceil(num_steps)), finish)

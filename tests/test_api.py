@@ -148,7 +148,7 @@ def test_an_unknown_keyword_is_an_error_that_lists_what_there_is(function):
         ({"threads": 0}, "threads: must be at least 1, got 0"),
         ({"threads": True}, "threads: must be an integer, got True"),
         ({"seed": -1}, "seed: must be at least 0, got -1"),
-        ({"solver": "magic"}, "solver 'magic' is not installed, or unknown to Pyomo; found here: highs"),
+        ({"solver": "magic"}, "solver 'magic' is not installed or unknown to Pyomo; available: highs"),
         ({"model": "pas"}, "model 'pas' has no slots"),
         ({"model": "pas", "slot": None, "start": Schedule(())}, "start is for model 'oas'"),
         ({"slot": None, "formulation": "count"}, "a formulation needs a slot"),
@@ -174,7 +174,7 @@ def test_a_slot_that_is_none(slot):
 
 
 def test_a_slot_too_fine_to_build_is_refused_with_the_remedy():
-    with pytest.raises(CoallocError, match=r'slot=1e-05 means 1e-05 s; take a coarser slot \(did you mean slot="50%"'):
+    with pytest.raises(CoallocError, match=r'slot=1e-05 means 1e-05 s: use a coarser slot \(did you mean slot="50%"'):
         coalloc.solve(small_instance(1)[0], slot=1e-5, formulation="count")
 
 
@@ -246,7 +246,7 @@ def test_infeasible_is_said_with_the_job_and_the_link():
     assert (result.status, result.stopped_by) == ("infeasible", "proof")
     assert (result.schedule, result.objective, result.gap) == (None, None, None)
     assert result.message == (
-        "job 'J1' saturates a link wherever it runs: "
+        "job 'J1' saturates a link on every allocation: "
         "at best it puts 100 MB/s on the link of 'C2', which carries 50 MB/s"
     )
     assert coalloc.solve(overloaded(), slot=50, saturation=1.0).objective == 100.0
@@ -333,12 +333,12 @@ def test_the_same_seed_gives_the_same_answer(options):
     ("options", "message"),
     [
         # The job of 100 s on both nodes takes two slots of 50 s.
-        ({"horizon": 1}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 1"),
-        ({"horizon": 0}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 0"),
-        ({"horizon": -1}, "horizon: must be 0 to 1e+15, got -1"),
-        ({"horizon": math.inf}, "horizon: must be 0 to 1e+15, got inf"),
+        ({"horizon": 1}, "no model: job 'J1' ends after 2 slots, but must end within 1"),
+        ({"horizon": 0}, "no model: job 'J1' ends after 2 slots, but must end within 0"),
+        ({"horizon": -1}, "horizon: must be from 0 to 1e+15, got -1"),
+        ({"horizon": math.inf}, "horizon: must be from 0 to 1e+15, got inf"),
         ({"horizon": 10**400}, "horizon: must be a number or None, got a number with about 401 digits"),
-        ({"horizon": -1, "objective": "energy", "scope": "node"}, "horizon: must be 0 to 1e+15, got -1"),
+        ({"horizon": -1, "objective": "energy", "scope": "node"}, "horizon: must be from 0 to 1e+15, got -1"),
     ],
 )
 def test_a_horizon_in_which_a_job_cannot_end_is_refused(formulation, options, message):
@@ -380,7 +380,7 @@ def test_a_start_is_the_first_incumbent_where_it_is_the_better():
 
 def test_a_start_that_is_no_schedule_of_the_instance_is_refused():
     placements = [Placement("J1", 0.0, 100.0, ("C1/0", "C1/1")), Placement("J2", 0.0, 100.0, ("C1/0",))]
-    with pytest.raises(CoallocError, match="start is not a valid schedule of the instance: jobs J1 and J2 "):
+    with pytest.raises(CoallocError, match="start must be a valid schedule of the instance: jobs J1 and J2 "):
         coalloc.solve(tiny(), slot=50, start=Schedule(placements))
 
 

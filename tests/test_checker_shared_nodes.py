@@ -71,7 +71,7 @@ def test_a_place_beyond_the_multiprogramming():
 def test_a_node_that_can_never_hold_a_task():
     found = coalloc.check(INSTANCE, changed("J3", nodes=("C1/2",)), links="shared")
     memory = next(v for v in found if v.rule == "memory")
-    assert memory.sentence == "a task of job J3 asks for 20 MB on node C1/2, which can never give it more than 10 MB"
+    assert memory.sentence == "a task of job J3 asks for 20 MB on node C1/2, which never provides more than 10 MB"
 
 
 def test_tasks_together_may_ask_for_more_than_there_is():

@@ -63,7 +63,7 @@ def test_the_sentences():
     (violation,) = check(INSTANCE, late)
     assert violation.sentence == "job A ends at 21 s, after its deadline at 20 s"
     (violation,) = check(INSTANCE, changed(SCHEDULE, "B", start=9.0, end=19.0, nodes=["C2/0"]))
-    assert violation.sentence == "job B starts at 9 s, before job A, which it comes after, has ended at 10 s"
+    assert violation.sentence == "job B starts at 9 s, before job A at 10 s"
     (violation,) = check(INSTANCE, changed(SCHEDULE, "C", start=20.0, end=30.0, nodes=["C1/1", "C1/2"]))
     assert violation.sentence == "job C is on C1/1, which it may not use"
 
@@ -169,7 +169,7 @@ def test_a_job_runs_as_its_shape_says(shape, end, nodes, expected):
 def test_a_rigid_job_has_no_other_shape():
     schedule = changed(SCHEDULE, "A", shape=1)
     assert [str(violation) for violation in check(INSTANCE, schedule)] == [
-        "shape: job A runs in its shape number 1, its last is number 0"
+        "shape: job A has shape 1, but its last shape is 0"
     ]
 
 

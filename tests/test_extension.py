@@ -206,7 +206,7 @@ class Endless(Late):
 @pytest.mark.parametrize(
     ("objective", "sentence"),
     [
-        (Late(), r"objective 'late': costs may be as low as -2e\+09 in all, below its least, 0: say least"),
+        (Late(), r"objective 'late': its value may be -2e\+09, below its attribute 0: say least"),
         (Early(), "objective 'late' is not regular: job 'J1' costs -10 where it ends at 10 s, and less, -15, at 15 s"),
         (Endless(), "objective 'late': the cost of job 'J1' is not finite"),
     ],
@@ -239,7 +239,7 @@ def test_what_faults_alone_forbid_costs_the_proof_but_no_schedule(slot: float | 
     assert (result.status, result.objective, result.lower_bound) == ("feasible", 20.0, 10.0)
     assert result.stopped_by == "work"
     assert result.message == (
-        "OnlyFaults is broken by schedules that next_start (for searches) and rows (for models) let pass: "
+        "OnlyFaults is violated by schedules that next_start (for searches) and rows (for models) accept: "
         "the bound is that without what they miss"
     )
     incumbents = [point.incumbent for point in result.trace if point.incumbent is not None]
@@ -319,7 +319,7 @@ def test_rows_that_name_jobs_which_an_explanation_leaves_out(slot: float | None)
     result = coalloc.solve(instance, slot=slot, constraints=[Apart("J1", "J2")])
     assert (result.status, result.schedule) == ("infeasible", None)
     assert result.message == (
-        "a complete method proves that no schedule keeps the constraints; no schedule keeps all of these, each of "
+        "a complete method proves that no schedule satisfies the constraints; no schedule satisfies this each of "
         "which is needed: job 'J1' has to end by 150 s; job 'J2' has to end by 150 s"
     )
 

@@ -105,8 +105,8 @@ def test_over_nothing_all_is_0():
     ("job", "fault"),
     [
         (Job("J1", 1, 8.0, processing_share=0.5), "job 'J1' communicates: the metrics of a grid are for jobs that do"),
-        (Job("J1", 1, 8.0, times={"new": 4.0}), "job 'J1' names times: the metrics of a grid count on base times"),
-        (Job("J1", 5, 8.0), "job 'J1' has 5 tasks, and no cluster as many processors"),
+        (Job("J1", 1, 8.0, times={"new": 4.0}), "job 'J1' has times, which grid metrics do not support"),
+        (Job("J1", 5, 8.0), "job 'J1' has 5 tasks, but no cluster has as many processors"),
     ],
 )
 def test_what_the_metrics_are_not_for(job, fault):

@@ -100,17 +100,17 @@ def test_an_empty_schedule_has_no_groups():
     ("options", "message"),
     [
         ({"by": "queue"}, "by: must be 'user', 'size' or 'hour', got 'queue'"),
-        ({"by": "user", "epoch": 0}, "epoch is for the hours of the week, by='hour', got by='user'"),
-        ({"by": "size", "time_zone": "UTC"}, "time_zone is for the hours of the week, by='hour', got by='size'"),
+        ({"by": "user", "epoch": 0}, "epoch requires by='hour', got by='user'"),
+        ({"by": "size", "time_zone": "UTC"}, "time_zone requires by='hour', got by='size'"),
         (
             {"by": "hour", "time_zone": "Europe/Nowhere"},
-            "there is no time zone 'Europe/Nowhere'; their names are like Europe/Stockholm",
+            "unknown time zone 'Europe/Nowhere'; use a name such as Europe/Stockholm",
         ),
-        ({"by": "hour", "time_zone": "../x"}, "there is no time zone '../x'; their names are like Europe/Stockholm"),
+        ({"by": "hour", "time_zone": "../x"}, "unknown time zone '../x'; use a name such as Europe/Stockholm"),
         ({"by": "hour", "epoch": -1.0}, "epoch must be a Unix time from 0 to 4e+09 s, got -1"),
         (
             {"by": "user", "after": 1.0},
-            "no job of the schedule arrives from after=1 to before=inf s: they arrive from 0 to 0 s",
+            "no job of the schedule arrives from after=1 to before=inf s; arrivals are from 0 to 0 s",
         ),
     ],
 )

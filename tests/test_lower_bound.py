@@ -81,7 +81,7 @@ def test_what_is_unknown_is_refused_with_what_is_known():
         coalloc.lower_bound(instance, method="lp")
     with pytest.raises(CoallocError, match=r"objective .*makespan, total-response-time, .*energy, edp.*'joules'"):
         coalloc.lower_bound(instance, "joules")
-    with pytest.raises(CoallocError, match=r"makespan_limit is for objectives energy and edp"):
+    with pytest.raises(CoallocError, match=r"makespan_limit requires objective energy and edp"):
         coalloc.lower_bound(instance, makespan_limit=5.0)
     with pytest.raises(CoallocError, match=r"unknown keyword timelimit .*time_limit"):
         coalloc.lower_bound(instance, timelimit=3)
@@ -113,7 +113,7 @@ def test_a_job_that_saturates_a_link_wherever_it_runs_has_no_bound(objective):
     # 3 tasks on two clusters of 2 nodes: 2 and 1, so that 2 * 10 * 1/2 = 10 MB/s cross links of 5.
     platform = Platform([Cluster(name, [NodeGroup(2, 1.0)], 5.0) for name in ("C1", "C2")])
     instance = Instance(platform, [Job("J1", 3, 20.0, task_bandwidth=10.0), Job("J2", 4, 10.0)])
-    with pytest.raises(CoallocError, match="'J1' saturates a link wherever it runs"):
+    with pytest.raises(CoallocError, match="'J1' saturates a link on every allocation"):
         coalloc.lower_bound(instance, objective)
 
 

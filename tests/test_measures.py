@@ -123,11 +123,11 @@ def test_running_jobs_use_the_platform_in_a_window_too(worked):
     [
         (
             {"after": 11.0, "before": 30.0},
-            "no job of the schedule arrives from after=11 to before=30 s: they arrive from 10",
+            "no job of the schedule arrives from after=11 to before=30 s; arrivals are from 10",
         ),
         (
             {"after": 50.0, "before": 20.0},
-            "no job of the schedule arrives from after=50 to before=20 s: they arrive from 10",
+            "no job of the schedule arrives from after=50 to before=20 s; arrivals are from 10",
         ),
         ({"after": "1 d"}, "after: must be a number or None, got '1 d'"),
         ({"before": math.nan}, "before: must be a number or None, got nan"),
@@ -140,7 +140,7 @@ def test_a_window_without_jobs_is_refused(worked, window, message):
 
 
 def test_a_window_on_an_empty_schedule_is_refused(worked):
-    with pytest.raises(CoallocError, match="they arrive never"):
+    with pytest.raises(CoallocError, match="it has no jobs"):
         metrics_of(worked[0], Schedule(()), after=0.0)
     assert metrics_of(worked[0], Schedule(()))["jobs"] == 0.0
 

@@ -241,7 +241,7 @@ def test_a_schedule_that_does_not_wait_for_a_start_up_is_not_metered(start, sent
 
 def test_a_start_up_does_not_begin_before_the_meter():
     given = grid([Job("A", 1, 10.0, arrival=5.0)], [placed("A", 24.0, 34.0, [0])])
-    with pytest.raises(CoallocError, match=r"would have to start up at 4 s .* and the meter runs from 5 s on"):
+    with pytest.raises(CoallocError, match=r"must start up at 4 s .* and the energy model starts at 5 s on"):
         energy(*given, power_management=True)
 
 

@@ -88,14 +88,14 @@ def test_no_function_swallows_a_misspelt_keyword(name):
         (lambda i, s: coalloc.compare(i, {3: {}}), "label: must be a string, got 3"),
         (
             lambda i, s: coalloc.compare(i, [3]),
-            "policy must be a name, or have a scope and decide(state), or a sc",
+            "policy must be a name or have a scope and decide(state), or a sc",
         ),
         (lambda i, s: coalloc.studies.energy_front(i, points=10**40), "points: must be 2 to 10000, got 1000"),
         (lambda i, s: coalloc.slot_study(5), "instances: must be an Instance or a list, got 5"),
         (lambda i, s: coalloc.slot_study(i, [None]), "fractions[0]: must be a finite number above 0, such as"),
         (lambda i, s: coalloc.solve(i, constraints=[3]), "constraints[0]: must be a Constraint, got 3"),
         (lambda i, s: coalloc.lower_bound(i, objective=3), "objective: must be a string or an Objective, got 3"),
-        (lambda i, s: coalloc.schedule_of_model(i), "model: must be one of coalloc.build_model, got Instance"),
+        (lambda i, s: coalloc.schedule_of_model(i), "model: must be a model of coalloc.build_model, got Instance"),
         (lambda i, s: coalloc.lower_bound("x"), "instance: must be an Instance, got 'x'"),
         (
             lambda i, s: coalloc.simulate(i, "easy", allocation=s),

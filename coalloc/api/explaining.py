@@ -103,16 +103,16 @@ def explain(
     """
     asked = objective_of(objective)
     if not isinstance(asked, RegularObjective):
-        raise CoallocError(f"objective of explain must be a regular one, got {asked.name!r}")
+        raise CoallocError(f"objective of explain must be regular, got {asked.name!r}")
     asked.refuse(instance)
     if not time_limit > 0.0:
         raise CoallocError(f"time_limit: must be above 0 s, got {picture_of(time_limit)}")
     known = {job.id for job in instance.jobs}
     unknown = [quoted(job) for job in jobs if job not in known]
     if unknown:
-        raise CoallocError(f"jobs: the instance has no job {', '.join(unknown)}")
+        raise CoallocError(f"jobs: must be jobs of the instance, got {', '.join(unknown)}")
     if jobs and schedule is None:
-        raise CoallocError("jobs: why they waited is read from a schedule, and none is given")
+        raise CoallocError("jobs: requires a schedule")
     seconds = slot_seconds(instance, slot) if schedule is None else schedule.slot
     given = [as_fixed(one) for one in fixed]
     fixings(instance, given, seconds, scope)  # raises faults by the names that are given
@@ -209,7 +209,7 @@ class _Question:
 
     def _undecided(self) -> Reason:
         within = f"within {self._seeking:g} s"
-        sentence = f"{within} no schedule was found, nor a proof that there is none: a longer time limit may decide it"
+        sentence = f"{within} neither a schedule nor a proof of infeasibility was found; use a longer time limit"
         return Reason("undecided", "limit", (), "", None, self._seeking, sentence)
 
     def _bounds(self, sought: SolveResult | None) -> Iterator[Reason]:
@@ -227,9 +227,7 @@ class _Question:
 
     def _beyond(self, known: float) -> Reason:
         """Return what the solver proved beyond the bound that is explained."""
-        sentence = (
-            f"the search for a schedule proved that it is {with_unit(f'{known:g}', self.objective.unit)} at least"
-        )
+        sentence = f"the solver proved that the objective is at least {with_unit(f'{known:g}', self.objective.unit)}"
         return Reason("bound", "search", (), "", known, None, sentence)
 
     def of_schedule(self, schedule: Schedule, links: Links, jobs: Sequence[str]) -> Iterator[Reason]:
@@ -262,7 +260,7 @@ class _Question:
         bound = bound if known is None else max(bound, known)
         name = "optimum" if sought.status is SolveStatus.OPTIMAL else "bound"
         if value - bound <= PROOF_TOLERANCE * max(1.0, abs(value)):
-            compared = "and meets the bound: no schedule has a lesser one"
+            compared = "equal to the bound, and therefore optimal"
         else:
             share = f" ({100.0 * (value - bound) / abs(value):.3g} %)" if value else ""
             above = with_unit(f"{value - bound:g}", unit)

@@ -66,27 +66,29 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
     options, instance = result.options, result.instance
     is_of_kind = options.model == "oas" and options.objective == Makespan.name and options.slot is not None
     if not is_of_kind or instance is None or result.objective is None or options.slot is None:
-        raise CoallocError("a proof is of the makespan of a schedule of model 'oas' in slots")
+        raise CoallocError("write_proof requires a result of model 'oas' with objective 'makespan' and time slots")
     given = shifted(instance, options.slot, OBJECTIVES[Makespan.name])
     problem = discretise(
         given.instance, options.slot, saturation=options.saturation, scope=options.scope, base=given.base
     )
     if problem.num_allocations > MAX_MODES:
-        raise CoallocError("a proof is for jobs of few modes")
+        raise CoallocError(f"write_proof supports at most {MAX_MODES:,} allocation vectors of the jobs")
     latest = round((result.objective + given.instance.origin) / options.slot)
     question = pumpkin.Question(problem, 0, latest - 1)
     if latest > pumpkin.MAX_HORIZON or question.is_refuted:
-        raise CoallocError("there is no proof to write: a job alone takes as long, or times are too many slots")
+        raise CoallocError("no proof is written: a single job takes as long, or the horizon has too many time slots")
     proof = Path(path)
     model = proof.with_suffix(MODEL)
     if proof == model:
-        raise CoallocError(f"{visible(str(path))}: the model is written there, so the proof must have another ending")
+        raise CoallocError(f"{visible(str(path))}: must not end in {MODEL}, the ending of the model file")
     parts = [file.with_name(f"{file.name}.part").absolute() for file in (proof, model)]
     try:
         status = pumpkin.status_of(question, time_limit=time_limit, proof=parts[0], model=parts[1])
         if status != "INFEASIBLE":
             raise CoallocError(
-                "there is a schedule that ends sooner" if status == "OPTIMAL" else f"no proof within {time_limit:g} s"
+                "no proof exists: a schedule with a smaller makespan exists"
+                if status == "OPTIMAL"
+                else f"no proof was found within {time_limit:g} s"
             )
         parts[1].write_text(_legend(question) + parts[1].read_text(encoding="utf-8"), encoding="utf-8")
         for part, file in zip(parts, (proof, model), strict=True):
@@ -101,11 +103,11 @@ def _legend(question: pumpkin.Question) -> str:
     problem = question.problem
     clusters = [cluster.name for cluster in problem.instance.platform.clusters]
     places = [f"{visible(clusters[c.cluster])} (speed {c.effective_power:g})" for c in problem.classes]
-    slots = f"{question.horizon} slots of {problem.seconds(1):g} s from {instant_text(problem.base.shift)} on"
+    slots = f"{question.horizon} time slots of {problem.seconds(1):g} s from time {instant_text(problem.base.shift)}"
     lines = [f"% No schedule ends within {slots}."]
     for j, (job, modes) in enumerate(zip(problem.jobs, question.modes, strict=True)):
         lines.append(f"% start{j}: the slot in which job {quoted(job.id)} starts")
         for i, mode in enumerate(modes if len(modes) > 1 else ()):
             tasks = [f"{count} on {place}" for count, place in zip(mode.allocation, places, strict=True) if count]
-            lines.append(f"% mode{j}_{i}: its tasks are {', '.join(tasks)}; {mode.duration} slots")
+            lines.append(f"% mode{j}_{i}: tasks {', '.join(tasks)}; duration {mode.duration} slots")
     return "\n".join(lines) + "\n"

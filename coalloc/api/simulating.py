@@ -103,11 +103,13 @@ def simulate(
     if isinstance(policy, str):
         chosen, name = policy_named(policy, policy_options), policy
     elif policy_options:
-        raise CoallocError(f"options are for policies by name, got {', '.join(policy_options)} with an object")
+        raise CoallocError(
+            f"policy options require a policy name, got {', '.join(policy_options)} with a policy object"
+        )
     elif isinstance(policy, type):
-        raise CoallocError(f"policy must be an object, got the type {policy.__name__}: give {policy.__name__}(...)")
+        raise CoallocError(f"policy must be an object, got the type {policy.__name__}; use {policy.__name__}(...)")
     elif not isinstance(policy, (Policy, Broker)):
-        raise CoallocError(f"policy must be a name, or have {RUNNABLE}, got {policy!r}")
+        raise CoallocError(f"policy must be a name or have {RUNNABLE}, got {policy!r}")
     else:
         chosen, name = policy, type(policy).__name__
     return simulated(

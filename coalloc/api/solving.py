@@ -212,7 +212,7 @@ def solve(
     def solved() -> SolveResult:
         if isinstance(objective, tuple):
             if options.model != "oas":
-                raise CoallocError(f"several objectives are for model 'oas', not for {model!r}")
+                raise CoallocError(f"several objectives require model 'oas', got {model!r}")
             return solve_in_order(
                 instance,
                 options,
@@ -235,8 +235,8 @@ def solve(
                 run_model=run_model,
             )
         if start is not None or constraints:
-            what = "start is" if start is not None else "fixed is" if fixed else "constraints are"
-            raise CoallocError(f"{what} for model 'oas', not for {model!r}")
+            what = "start requires" if start is not None else "fixed requires" if fixed else "constraints require"
+            raise CoallocError(f"{what} model 'oas', got {model!r}")
         from coalloc.solvers.package import solve_package
 
         return solve_package(instance, options, formulation=chosen, progress=reporter, run_model=run_model)
@@ -332,13 +332,13 @@ def build_model(
         makespan_limit=makespan_limit,
     )
     if horizon is not None and not 0.0 <= horizon <= MAX_HORIZON:
-        raise CoallocError(f"horizon: must be 0 to {MAX_HORIZON:g}, got {picture_of(horizon)}")
+        raise CoallocError(f"horizon: must be from 0 to {MAX_HORIZON:g}, got {picture_of(horizon)}")
     constraints = (*constraints, *_kept(instance, fixed, options.slot, scope, constraints))
     if options.model == "oas":
         asked = objective_of(objective or options.objective)
         built = build_oas(instance, options, formulation, objective=asked, constraints=constraints, horizon=horizon)
     elif horizon is not None or constraints:
-        raise CoallocError(f"horizon, constraints and fixed are for model 'oas', not for {model!r}")
+        raise CoallocError(f"horizon, constraints and fixed require model 'oas', got {model!r}")
     else:
         from coalloc.solvers.package import build_package
 
@@ -384,7 +384,7 @@ def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     """
     formulation = formulation_of_model(model)
     if formulation is None:
-        raise ArgumentError([Fault("model", f"must be one of coalloc.build_model, got {picture_of(model)}")])
+        raise ArgumentError([Fault("model", f"must be a model of coalloc.build_model, got {picture_of(model)}")])
     import pyomo.environ as pyo
 
     from coalloc.solvers.backends.pyomo_solver import WHOLE
@@ -396,15 +396,15 @@ def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
         value = 0.0 if variable.is_continuous() or variable.value is None else variable.value
         if abs(value - round(value)) > WHOLE:
             raise CoallocError(
-                f"the values of the model are no solution: {variable.name} is {value:g}, and must be whole"
+                f"the values of the model are not a solution: {variable.name} must be an integer, got {value:g}"
             )
     try:
         schedule, problem = formulation.extract(model), model.problem
     except ValueError as error:
-        raise CoallocError(f"the values of the model are no solution: {error}") from error
+        raise CoallocError(f"the values of the model are not a solution: {error}") from error
     broken = check(problem.instance, schedule, problem.links, problem.saturation, problem.scope)
     if broken:
-        raise CoallocError(f"the values of the model are no valid schedule: {broken[0].sentence}")
+        raise CoallocError(f"the values of the model are not a valid schedule: {broken[0].sentence}")
     return schedule
 
 
@@ -499,7 +499,7 @@ def lower_bound(
         objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
     )
     if fixed and not isinstance(asked, RegularObjective):
-        raise CoallocError(f"fixed is for regular objectives, not for {asked.name!r}")
+        raise CoallocError(f"fixed requires a regular objective, got {asked.name!r}")
     kept = _kept(instance, fixed, options.slot, scope)
     given = shifted(instance, options.slot, asked, kept)
     problem = discretise(
@@ -532,8 +532,8 @@ def lower_bound(
     }
     for option, is_given in metering.items():
         if is_given:
-            watts = " and ".join(name for name, known in OBJECTIVES.items() if known.needs_watts)
-            raise CoallocError(f"{option} is for objectives {watts}, not {asked.name!r}")
+            watts = " or ".join(name for name, known in OBJECTIVES.items() if known.needs_watts)
+            raise CoallocError(f"{option} requires objective {watts}, got {asked.name!r}")
     criterion = Criterion(problem, asked)
     return criterion.reported(cost_bound(criterion, method, options.seconds))
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+from textwrap import wrap
+
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.options import Json
 from coalloc.cli.output import say, say_json
+
+WIDTH = 64
+"""Characters of a line beside the names, which makes lines of 80."""
 
 EXAMPLES = """
 Examples:
@@ -24,5 +30,6 @@ def policies(as_json: Json = False) -> ExitCode:
         return ExitCode.DONE
     for name, entry in POLICIES.items():
         options = ", ".join(f"{option}={default!r}" for option, default in entry.options.items())
-        say(f"{name:<14} {entry.summary}\n{'':<14} {options or 'no options'}")
+        lines = [*wrap(entry.summary, WIDTH), *wrap(options or "no options", WIDTH, break_on_hyphens=False)]
+        say("\n".join(f"{label:<14} {line}" for label, line in zip_longest([name], lines, fillvalue="")))
     return ExitCode.DONE

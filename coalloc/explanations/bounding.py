@@ -69,24 +69,24 @@ def _of_latest_end(criterion: Criterion, bound: float) -> Reason:
         return plain[1]
     seconds = criterion.reported(bound)
     others: list[tuple[str, Callable[[Problem], float], str]] = [
-        ("packing", packing, "jobs are too wide to run side by side"),
-        ("work", work, "the parts of the platform that hold the jobs are busy for so long"),
-        ("memory", simple_bound, "the memory of the nodes is asked for so long"),
-        ("speeds", area, "the node classes, at their speeds, are busy for so long"),
+        ("packing", packing, "some jobs are too wide to run in parallel"),
+        ("work", work, "the parts of the platform that can hold the jobs are busy until then"),
+        ("memory", simple_bound, "the memory of the nodes is in use until then"),
+        ("speeds", area, "the node classes, at their speeds, are busy until then"),
     ]
     for kind, method, words in others:
         if kind == "memory" and not any(job.memory for job in problem.jobs):
             continue
         if _reaches(criterion, method(problem), bound):
-            return Reason("bound", kind, (), "", seconds, None, f"the objective is {seconds:g} s at least: {words}")
+            return Reason("bound", kind, (), "", seconds, None, f"the objective is at least {seconds:g} s: {words}")
     for name in problem.instance.resources_asked:
         if _reaches(criterion, resource_packing(problem, name), bound):
-            words = f"what the jobs take of {quoted(name)} is more than there is for so long"
+            words = f"the capacity of {quoted(name)} is in use until then"
             return Reason(
-                "bound", "resource", (), name, seconds, None, f"the objective is {seconds:g} s at least: {words}"
+                "bound", "resource", (), name, seconds, None, f"the objective is at least {seconds:g} s: {words}"
             )
-    words = "the sets of jobs that fit beside each other, on processors and links, need so long one after the other"
-    return Reason("bound", "sets", (), "", seconds, None, f"the objective is {seconds:g} s at least: {words}")
+    words = "the sets of jobs that fit in parallel, on processors and links, cannot overlap, so their durations add up"
+    return Reason("bound", "sets", (), "", seconds, None, f"the objective is at least {seconds:g} s: {words}")
 
 
 def _longest_job(criterion: Criterion, j: int) -> Reason:
@@ -94,8 +94,8 @@ def _longest_job(criterion: Criterion, j: int) -> Reason:
     job, seconds = problem.jobs[j], criterion.reported(earliest_ends(problem)[j])
     release, takes = problem.seconds_of(problem.releases[j]), problem.seconds(fastest_durations(problem)[j])
     sentence = (
-        f"the objective is {seconds:g} s at least, for job {quoted(job.id)} alone, which starts at "
-        f"{instant_text(release)} at the earliest and takes {takes:g} s on the fastest processors that hold it"
+        f"the objective is at least {seconds:g} s: job {quoted(job.id)} starts at {instant_text(release)} or later and "
+        f"takes {takes:g} s on the fastest processors that can hold it"
     )
     return Reason("bound", "longest-job", (job.id,), "", seconds, None, sentence)
 
@@ -120,8 +120,8 @@ def _area(criterion: Criterion) -> tuple[float, Reason] | None:
     jobs = tuple(job.id for job, r in zip(problem.jobs, problem.releases, strict=True) if r >= release)
     seconds, of_jobs = criterion.reported(ticks), problem.seconds(total)
     sentence = (
-        f"the objective is {seconds:g} s at least, for {named(jobs)} bring {of_jobs:g} processor-seconds at their "
-        f"fastest from {instant_text(problem.seconds_of(release))} on, and there are {processors} processors"
+        f"the objective is at least {seconds:g} s: {named(jobs)} require at least {of_jobs:g} processor-seconds after "
+        f"{instant_text(problem.seconds_of(release))}, on {processors} processors"
     )
     return ticks, Reason("bound", "area", jobs, "", of_jobs, processors, sentence)
 
@@ -130,10 +130,10 @@ def _of_costs(criterion: Criterion, bound: float) -> Reason:
     value = criterion.reported(bound)
     shown = with_unit(f"{value:g}", criterion.objective.unit)
     if _reaches(criterion, criterion.objective.of_costs(criterion.alone), bound):
-        kind, words = "alone", "each job alone, at its arrival on the fastest processors that hold it"
+        kind, words = "alone", "each job alone, started at its arrival on the fastest processors that can hold it"
     else:
-        kind, words = "squashed-area", "one machine as fast as all processors together, the shortest job first"
-    return Reason("bound", kind, (), "", value, None, f"the objective is {shown} at least, by {words}")
+        kind, words = "squashed-area", "all jobs on one machine as fast as all processors together, shortest job first"
+    return Reason("bound", kind, (), "", value, None, f"the objective is at least {shown}: {words}")
 
 
 def bound_of(criterion_of: Callable[[Instance], Criterion], time_limit: float) -> BoundOf:
@@ -152,26 +152,28 @@ def changes(instance: Instance) -> Iterator[Change]:
     platform = instance.platform
     for cluster in platform.clusters:
         wider = cluster.replace(link_bandwidth=2.0 * cluster.link_bandwidth)
-        words = f"with {wider.link_bandwidth:g} instead of {cluster.link_bandwidth:g} MB/s on the link of"
+        words = (
+            f"with a bandwidth of {wider.link_bandwidth:g} instead of {cluster.link_bandwidth:g} MB/s on the link of"
+        )
         yield "link", cluster.name, f"{words} {quoted(cluster.name)}", _with_cluster(instance, cluster, wider)
     for switch in platform.switches:
         switches = tuple(s.replace(bandwidth=2.0 * s.bandwidth) if s is switch else s for s in platform.switches)
-        words = f"with {2.0 * switch.bandwidth:g} instead of {switch.bandwidth:g} MB/s on the link of"
+        words = f"with a bandwidth of {2.0 * switch.bandwidth:g} instead of {switch.bandwidth:g} MB/s on the link of"
         changed = instance.replace(platform=platform.replace(switches=switches))
         yield "link", switch.name, f"{words} {quoted(switch.name)}", changed
     for cluster in platform.clusters:
         for group in dict.fromkeys(group.replace(count=1) for group in cluster.nodes):
             # At the end, so that the nodes of running jobs keep their names.
             larger = cluster.replace(nodes=(*cluster.nodes, group))
-            words = f"with one node more of power {group.power:g} in {quoted(cluster.name)}"
+            words = f"with one more node of speed {group.power:g} in {quoted(cluster.name)}"
             yield "cluster", cluster.name, words, _with_cluster(instance, cluster, larger)
     for name in instance.resources_asked:
-        words = f"with twice as much of {quoted(name)}"
+        words = f"with twice the capacity of {quoted(name)}"
         yield "resource", name, words, instance.replace(platform=with_more(platform, name, 2.0))
     first = min((job.arrival for job in instance.jobs), default=0.0)
     if any(job.arrival > first for job in instance.jobs):
         jobs = tuple(job.replace(arrival=first) for job in instance.jobs)
-        yield "releases", "", f"if all jobs arrived at {instant_text(first)}", instance.replace(jobs=jobs)
+        yield "releases", "", f"with all arrivals at {instant_text(first)}", instance.replace(jobs=jobs)
 
 
 def _with_cluster(instance: Instance, old: Cluster, new: Cluster) -> Instance:
@@ -201,16 +203,16 @@ def what_moves(instance: Instance, bound: BoundOf, optimum: OptimumOf, unit: str
         else:
             found += moved
     if not found and not cut:
-        resources = " nor twice as much of one resource," if instance.resources_asked else ""
+        resources = " twice the capacity of a resource," if instance.resources_asked else ""
         sentence = (
-            f"neither twice the bandwidth of one link, nor a node more in one cluster,{resources} nor earlier arrivals "
-            "move it"
+            f"none of these changes reduces it: twice the bandwidth of a link, one more node in a cluster,{resources} "
+            "earlier arrivals"
         )
         least = before if best is None else best
         return [Reason("capacity" if num_open else "optimum", "nothing", (), "", least, least, sentence)]
     found.sort(key=lambda reason: float(f"{reason.amount:.6g}"))  # those that are one stay in their order
     if cut:
-        sentence = f"the time limit cut the bound short {'; '.join(cut)}: nothing is said of that"
+        sentence = f"the time limit interrupted the bound {'; '.join(cut)}: the effect is unknown"
         found.append(Reason("capacity", "cut", (), "", None, before, sentence))
     return found
 
@@ -224,5 +226,5 @@ def _moved(
     kind, where, words, _ = change
     value = "optimum" if about == "optimum" else "bound"
     less = with_unit(f"{before - after:g}", unit)
-    sentence = f"{words} the {value} is {with_unit(f'{after:g}', unit)}, {less} less"
+    sentence = f"{words} the {value} is {with_unit(f'{after:g}', unit)}, lower by {less}"
     return [Reason(about, kind, (), where, after, before, sentence)]

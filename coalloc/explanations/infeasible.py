@@ -30,21 +30,22 @@ def _no_room(problem: Problem, j: int) -> Reason | None:
     by_memory = [node_class.room(job.memory or 0.0) for node_class in problem.classes]
     rooms = {
         "processors": (problem.capacities, f"{part[problem.scope]} {{}} processors"),
-        "memory": (by_memory, f"of the {job.memory or 0.0:g} MB that each asks for there is enough for {{}}"),
-        "eligibility": (problem.rooms(job), "on the clusters and nodes that it may use there is room for {}"),
+        "memory": (by_memory, f"the memory ({job.memory or 0.0:g} MB per task) suffices for {{}}"),
+        "eligibility": (problem.rooms(job), "the clusters and nodes that it may use have room for {}"),
     }
     for kind, (room, words) in rooms.items():
         if kind == "eligibility" and (short := short_resource(problem, job)):
             resource, enough = short
+            within = "" if problem.scope == "platform" else f" in one {problem.scope}"
             sentence = (
-                f"job {quoted(job.id)} has {tasks} tasks, and what a {problem.scope} has of {quoted(resource)} "
-                f"is enough for {enough}: {tasks - enough} too few"
+                f"job {quoted(job.id)} has {tasks} tasks, but the capacity of {quoted(resource)}{within} suffices for "
+                f"{enough}: {tasks - enough} too few"
             )
             return Reason("infeasible", "resource", (job.id,), resource, tasks, enough, sentence)
         most = max(problem.within_scope(room))
         if most < tasks:
             limit = words.format(most)
-            sentence = f"job {quoted(job.id)} has {tasks} tasks, and {limit}: {tasks - most} too few"
+            sentence = f"job {quoted(job.id)} has {tasks} tasks, but {limit}: {tasks - most} too few"
             return Reason("infeasible", kind, (job.id,), "", tasks, most, sentence)
     return None
 
@@ -55,16 +56,16 @@ def _saturated(problem: Problem, spreading: Spreading, j: int) -> Reason | None:
         return None
     job = problem.jobs[j]
     if problem.contended_stocks and job.asks_resources:
-        sentence = f"job {quoted(job.id)} saturates a link wherever there is enough of the resources that it takes"
+        sentence = f"job {quoted(job.id)} saturates a link on every allocation with enough of its resources"
         return Reason("infeasible", "link", (job.id,), "", None, None, sentence)
     mildest = mildest_load(problem, j, problem.capacities, problem.limits)
     if mildest is None:
-        sentence = f"job {quoted(job.id)} saturates a link wherever it runs"
+        sentence = f"job {quoted(job.id)} saturates a link on every allocation"
         return Reason("infeasible", "link", (job.id,), "", None, None, sentence)
     link, load, limit = problem.instance.platform.links[mildest[0]].name, *mildest[1:]
     sentence = (
-        f"job {quoted(job.id)} saturates a link wherever it runs: at best it puts {load:g} MB/s on the link of "
-        f"{quoted(link)}, which carries {limit:g} MB/s: {load - limit:g} MB/s too few"
+        f"job {quoted(job.id)} saturates a link on every allocation: it puts at least {load:g} MB/s on the link of "
+        f"{quoted(link)}, whose limit is {limit:g} MB/s: {load - limit:g} MB/s too few"
     )
     return Reason("infeasible", "link", (job.id,), link, load, limit, sentence)
 
@@ -85,11 +86,10 @@ def _too_late(problem: Problem) -> Iterator[Reason]:
             continue
         begins, takes, ends = (problem.seconds(t) for t in (start, duration, earliest[j]))
         others = (problem.jobs[last].id,) if waits and last is not None else ()
-        when = f", when {named(others)} has ended," if others else ""
+        when = f" (the end of {named(others)})" if others else ""
         sentence = (
-            f"job {quoted(job.id)} has to end by {instant_text(latest)}, and cannot before {instant_text(ends)}: "
-            f"it starts at {instant_text(begins)} at the earliest{when} and takes {takes:g} s: "
-            f"{ends - latest:g} s too late"
+            f"job {quoted(job.id)} must end by {instant_text(latest)}, but cannot end before {instant_text(ends)}: "
+            f"it starts at {instant_text(begins)}{when} or later and takes {takes:g} s: {ends - latest:g} s too late"
         )
         yield Reason("infeasible", "deadline", (job.id, *others), "", ends, latest, sentence)
 
@@ -116,6 +116,6 @@ def _together_too_late(problem: Problem) -> Iterator[Reason]:
         if least > problem.last_tick(latest):
             jobs, at = tuple(problem.jobs[j].id for j in numbers), problem.seconds(least)
             by, ends_at = instant_text(latest), instant_text(at)
-            together = f"{named(jobs)} have to end by {by}, and the last of them cannot before {ends_at}"
+            together = f"{named(jobs)} must end by {by}, but the last of them cannot end before {ends_at}"
             yield Reason("infeasible", "together", jobs, "", at, latest, f"{together}: {at - latest:g} s too late")
             return

@@ -14,65 +14,65 @@ About = Literal["infeasible", "undecided", "invalid", "bound", "optimum", "capac
 
 TITLES: Mapping[About, str] = {
     "infeasible": "there is no schedule",
-    "undecided": "whether there is any schedule was not decided",
-    "invalid": "the schedule is not valid",
+    "undecided": "undecided whether a schedule exists",
+    "invalid": "the schedule is invalid",
     "bound": "what bounds the objective",
-    "optimum": "what moves the optimum",
-    "capacity": "what moves the bound",
-    "wait": "why jobs waited",
+    "optimum": "what reduces the optimum",
+    "capacity": "what reduces the bound",
+    "wait": "why jobs wait",
 }
-"""What stands above the reasons of each kind, in the order in which they are given."""
+"""Title of the reasons of each kind, in the order in which they are given."""
 
 KINDS: Mapping[tuple[About, str], str] = {
     ("infeasible", "processors"): "a job has more tasks (amount) than the scope has processors (limit)",
-    ("infeasible", "eligibility"): "a job has more tasks (amount) than it may use processors (limit)",
-    ("infeasible", "memory"): "a job has more tasks (amount) than the nodes have memory for (limit)",
-    ("infeasible", "resource"): "a job has more tasks (amount) than a resource (where) is enough for (limit)",
-    ("infeasible", "link"): "what a job puts on a link at best (amount, MB/s) is more than it carries (limit, MB/s); "
-    "without numbers where it has too many allocations to try",
-    ("infeasible", "deadline"): "a job ends at the earliest (amount, s) after it has to (limit, s)",
-    ("infeasible", "together"): "the last of some jobs ends at the earliest (amount, s) after they have to (limit, s)",
-    ("infeasible", "proof"): "a complete method proves it; what it says",
-    ("undecided", "limit"): "in the time there was (limit, s) no schedule was found, nor a proof that there is none",
-    ("invalid", "violation"): "a rule of the checker (where) that the schedule breaks; amount and limit are its own",
-    ("bound", "longest-job"): "one job alone takes so long (amount, s) from the origin",
+    ("infeasible", "eligibility"): "a job has more tasks (amount) than processors that it may use (limit)",
+    ("infeasible", "memory"): "a job has more tasks (amount) than fit into the memory of the nodes (limit)",
+    ("infeasible", "resource"): "a job has more tasks (amount) than a resource (where) suffices for (limit)",
+    ("infeasible", "link"): "the minimum load of a job on a link (amount, MB/s) exceeds its limit (limit, MB/s); "
+    "without numbers for jobs with too many allocations",
+    ("infeasible", "deadline"): "the earliest end of a job (amount, s) is after its deadline (limit, s)",
+    ("infeasible", "together"): "the earliest last end of some jobs (amount, s) is after their deadlines (limit, s)",
+    ("infeasible", "proof"): "the proof of a complete method",
+    ("undecided", "limit"): "neither a schedule nor a proof of infeasibility was found in the time limit (limit, s)",
+    ("invalid", "violation"): "a violation of a rule of the checker (where), with its amount and limit",
+    ("bound", "longest-job"): "the earliest end of one job (amount, s from the origin)",
     ("bound", "area"): "the processor-seconds of the jobs (amount) over the processors (limit)",
-    ("bound", "packing"): "jobs that are too wide to run side by side",
-    ("bound", "memory"): "what the jobs ask of the nodes' memory",
-    ("bound", "resource"): "what the jobs take of a resource (where) over what there is of it",
-    ("bound", "work"): "what jobs bring to the parts of the platform that hold them",
-    ("bound", "speeds"): "what jobs take at the speeds of the node classes",
-    ("bound", "sets"): "which jobs fit beside each other, on processors and links",
-    ("bound", "search"): "what the search for a schedule proved beyond that (amount, s)",
-    ("bound", "alone"): "what the jobs cost, each alone",
-    ("bound", "squashed-area"): "what the jobs cost on one machine that is as fast as all processors together",
+    ("bound", "packing"): "jobs that are too wide to run in parallel",
+    ("bound", "memory"): "the memory demand of the jobs over the memory of the nodes",
+    ("bound", "resource"): "the demand of the jobs for a resource (where) over its capacity",
+    ("bound", "work"): "the work of the jobs on the parts of the platform that can hold them",
+    ("bound", "speeds"): "the work of the jobs at the speeds of the node classes",
+    ("bound", "sets"): "the sets of jobs that fit in parallel, on processors and links (feasible-set LP)",
+    ("bound", "search"): "a higher bound (amount) that the solver proved",
+    ("bound", "alone"): "the cost of each job alone",
+    ("bound", "squashed-area"): "the cost of the jobs on one machine as fast as all processors together",
     ("bound", "gap"): "the objective of the schedule (amount) and the bound (limit)",
-    ("optimum", "link"): "the optimum (limit) falls to amount with twice the bandwidth of a link, both proved",
-    ("optimum", "cluster"): "the optimum (limit) falls to amount with a node more in a cluster, both proved",
-    ("optimum", "resource"): "the optimum (limit) falls to amount with twice as much of a resource, both proved",
-    ("optimum", "releases"): "the optimum (limit) falls to amount if all jobs arrive with the first, both proved",
-    ("optimum", "nothing"): "no such change moves the optimum",
-    ("capacity", "link"): "the bound (limit) falls to amount with twice the bandwidth of a link",
-    ("capacity", "cluster"): "the bound (limit) falls to amount with a node more in a cluster",
-    ("capacity", "resource"): "the bound (limit) falls to amount with twice as much of a resource",
-    ("capacity", "releases"): "the bound (limit) falls to amount if all jobs arrive with the first",
-    ("capacity", "cut"): "the time limit cut the bound of some changes short, so that nothing is said of them",
-    ("capacity", "nothing"): "no such change moves the bound",
-    ("wait", "arrival"): "a job that was asked about starts as soon as it arrives",
-    ("wait", "precedence"): "a job that comes before has not ended",
+    ("optimum", "link"): "twice the bandwidth of a link reduces the optimum from limit to amount, both proved",
+    ("optimum", "cluster"): "one more node in a cluster reduces the optimum from limit to amount, both proved",
+    ("optimum", "resource"): "twice the capacity of a resource reduces the optimum from limit to amount, both proved",
+    ("optimum", "releases"): "arrival of all jobs with the first reduces the optimum from limit to amount, both proved",
+    ("optimum", "nothing"): "none of these changes reduces the optimum",
+    ("capacity", "link"): "twice the bandwidth of a link reduces the bound from limit to amount",
+    ("capacity", "cluster"): "one more node in a cluster reduces the bound from limit to amount",
+    ("capacity", "resource"): "twice the capacity of a resource reduces the bound from limit to amount",
+    ("capacity", "releases"): "arrival of all jobs with the first reduces the bound from limit to amount",
+    ("capacity", "cut"): "the time limit interrupted the bounds of some changes, whose effect is unknown",
+    ("capacity", "nothing"): "none of these changes reduces the bound",
+    ("wait", "arrival"): "a job starts at its arrival",
+    ("wait", "precedence"): "a predecessor has not ended",
     ("wait", "processors"): "fewer processors are free (limit) than the job has tasks (amount)",
-    ("wait", "link"): "processors are free, but a link would saturate (amount, limit: MB/s) on all of them",
-    ("wait", "memory"): "processors are free, but too little memory for its tasks (amount) on their nodes",
-    ("wait", "resource"): "processors are free, but too little of a resource (where)",
-    ("wait", "reservation"): "it fits, but not for as long as it takes (amount, s): another starts after limit s",
+    ("wait", "link"): "enough processors are free, but every allocation saturates a link (amount, limit: MB/s)",
+    ("wait", "memory"): "enough processors are free, but their nodes have too little memory for its tasks (amount)",
+    ("wait", "resource"): "enough processors are free, but too little of a resource (where)",
+    ("wait", "reservation"): "the job fits, but not for its run time (amount, s): another job starts after limit s",
     (
         "wait",
         "window",
-    ): "it would fit but for a window, or a running job that starts later; with numbers where that "
+    ): "the job would fit without an outage or reservation; with numbers where that "
     "begins after limit s, before the job would end (amount, s)",
-    ("wait", "queue"): "it fits for as long as it takes; a job that was queued earlier has not started either",
-    ("wait", "together"): "it fits for as long as it takes, and no job queued earlier waits; it starts with others",
-    ("wait", "alone"): "it fits for as long as it takes, and no job queued earlier waits; it starts by itself",
+    ("wait", "queue"): "the job fits for its run time; a job that was queued earlier is also waiting",
+    ("wait", "together"): "the job fits for its run time, and no earlier job is waiting; other jobs start with it",
+    ("wait", "alone"): "the job fits for its run time, and no earlier job is waiting; it starts alone",
 }
 """What each kind of reason means, and what its numbers are."""
 
@@ -172,7 +172,7 @@ class Explanation:
                 lines += [f"  {visible(reason.sentence)}" for reason in reasons[:MOST_LINES]]
             if len(reasons) > MOST_LINES:
                 lines.append(f"  and {len(reasons) - MOST_LINES} more")
-        return "\n".join(lines) or "no job waited, and there is nothing to explain"
+        return "\n".join(lines) or "nothing to explain: no job waited"
 
     __repr__ = __str__
 

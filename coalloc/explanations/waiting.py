@@ -52,7 +52,7 @@ def why_waits(problem: Problem, schedule: Schedule, jobs: Sequence[str] = ()) ->
 def _prompt(placement: Placement) -> Reason:
     """Return that a job starts as soon as it has arrived."""
     at = instant_text(placement.start)
-    sentence = f"job {quoted(placement.job)} does not wait: it starts at {at}, as soon as it arrives"
+    sentence = f"job {quoted(placement.job)} does not wait: it starts at its arrival at {at}"
     return Reason("wait", "arrival", (placement.job,), "", None, None, sentence, placement.start, placement.start)
 
 
@@ -228,23 +228,23 @@ class _Waiting:
         within = "" if self._problem.scope == "platform" else f" in one {self._problem.scope}"
         start = "starts" if len(obstacle.others) == 1 else "start"
         link = (
-            f"it puts {amount:g} MB/s at best on the link of {quoted(obstacle.where)}, which has {limit:g} MB/s left"
+            f"it puts at least {amount:g} MB/s on the link of {quoted(obstacle.where)}, which has {limit:g} MB/s free"
             if obstacle.where
             else "it saturates a link"
         )
         free = plural(int(limit), "processor")
-        kept_back = "a window, or a running job that starts later"
+        kept_back = "an outage or a reservation"
         words = {
-            "precedence": f"it comes after {others}, which ends at {instant_text(limit)}",
-            "processors": f"it has {plural(job.tasks, 'task')}, and never more than {free} free for it{within}",
+            "precedence": f"its predecessor {others} ends at {instant_text(limit)}",
+            "processors": f"it has {plural(job.tasks, 'task')}, but at most {free} are free for it{within}",
             "memory": f"enough processors are free, but not {job.memory or 0.0:g} MB of memory for each of its tasks",
-            "resource": f"enough processors are free, but too little is left of {quoted(obstacle.where)} for it",
+            "resource": f"enough processors are free, but too little of {quoted(obstacle.where)}",
             "link": f"enough processors are free, but on them {link}",
-            "reservation": f"it would fit, but takes {amount:g} s, and {others} {start} after {limit:g} s on what it "
-            "would still hold",
-            "window": f"it would fit, but takes {amount:g} s, and {kept_back} begins after {limit:g} s"
+            "reservation": f"it fits, but takes {amount:g} s, and {others} {start} after {limit:g} s on resources that "
+            "it would still hold",
+            "window": f"it fits, but takes {amount:g} s, and {kept_back} begins after {limit:g} s"
             if obstacle.amount is not None
-            else f"enough would be free but for {kept_back}",
+            else f"it would fit without {kept_back}",
             "queue": f"it could have started; {others}, queued earlier, had not",
             "together": f"it could have started, and no job queued earlier was waiting; {others} {start} with it",
             "alone": "it could have started, and no job queued earlier was waiting",

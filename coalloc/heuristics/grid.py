@@ -60,7 +60,9 @@ class Grid:
     power_management: bool = False
     scope: ClassVar[Scope] = "cluster"
     unknown_words: ClassVar[frozenset[str]] = frozenset({"requires", "unavailable", "start", "resources"})
-    why_unknown: ClassVar[str] = "its broker counts on all processors of a site, for every job and at all times"
+    why_unknown: ClassVar[str] = (
+        "its broker assumes that all processors of a site are available to every job at all times"
+    )
     _sites: Sites = field(init=False)
     _assignments: Assignments = field(init=False)
     _plans: Plans | None = field(init=False, default=None)
@@ -143,11 +145,11 @@ class Grid:
         powers = dict.fromkeys(group.effective_power for group in cluster.nodes)
         if len(powers) > 1:
             listed = ", ".join(f"{power:g}" for power in powers)
-            yield f"policy 'grid' needs nodes of one effective power in each cluster; {name} has {listed}"
+            yield f"policy 'grid' requires nodes of one effective speed in each cluster; {name} has {listed}"
         if strategy.factor in ("eff", "veff") and cluster.efficiency is None:
-            yield f"strategy {self.strategy!r} needs the efficiency of every cluster; {name} has none"
+            yield f"strategy {self.strategy!r} requires the efficiency of every cluster; {name} has none"
         if strategy.rule is balanced_energy and working_watts(cluster) is None:
-            yield f"strategy {self.strategy!r} needs the watts of a busy core of every cluster; {name} has none"
+            yield f"strategy {self.strategy!r} requires the watts of a busy core of every cluster; {name} has none"
 
 
 def sites_of(clusters: Sequence[Cluster]) -> Sites:

@@ -41,15 +41,13 @@ class Loras:
     scope: ClassVar[Scope] = "platform"
     shares_nodes: ClassVar[bool] = True
     unknown_words: ClassVar[frozenset[str]] = frozenset({"eligible", "requires", "unavailable", "start", "resources"})
-    why_unknown: ClassVar[str] = (
-        "it looks at tasks and memory on nodes now, not at who may use them, nor at what is to come"
-    )
+    why_unknown: ClassVar[str] = "it considers only the current tasks and memory of nodes"
 
     def __post_init__(self) -> None:
         given = {"queue_order": self.queue_order, "selection": self.selection}
         names = [name for name, value in given.items() if value is not None]
         if self.mix is not None and names:
-            raise CoallocError(f"mix {self.mix!r} of policy 'loras' sets {' and '.join(names)}: give one or the other")
+            raise CoallocError(f"mix {self.mix!r} of policy 'loras' sets {' and '.join(names)}; give one or the other")
 
     @property
     def needs_memory(self) -> str:
@@ -61,7 +59,7 @@ class Loras:
         """Refuse dedicated nodes whose cores share too little memory: a job may have several tasks there."""
         groups = [group for cluster in state.platform.clusters for group in cluster.nodes]
         if state.lacks_memory and any(group.cores > 1 and group.memory is not None for group in groups):
-            raise CoallocError("policy loras does not keep to the memory that the cores of a node share")
+            raise CoallocError("policy 'loras' does not support memory limits on dedicated nodes with several cores")
 
     def decide(self, state: State) -> Iterator[Start]:
         """Launch jobs until no more is selected."""

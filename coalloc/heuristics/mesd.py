@@ -57,8 +57,7 @@ class Mesd:
         """Forget the plan of an earlier run; raises where the cores of a node may share too little memory."""
         if state.shares_memory:
             raise CoallocError(
-                "policy mesd does not keep to the memory that the cores of a node share, of which there may be too "
-                "little here"
+                "policy 'mesd' does not support memory limits on nodes with several cores, and the jobs may exceed them"
             )
         self._plan, self._left = Turns(), None
 

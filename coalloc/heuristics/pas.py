@@ -65,7 +65,7 @@ class Pas:
     work_limit: Count = 10_000
     scope: ClassVar[Scope] = "platform"
     unknown_words: ClassVar[frozenset[str]] = frozenset({"resources"})
-    why_unknown: ClassVar[str] = "its packages are placed by processors, memory and links alone"
+    why_unknown: ClassVar[str] = "its packages respect processors, memory and links only"
     _unproven: int = field(init=False, default=0)
 
     @property

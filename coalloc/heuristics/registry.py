@@ -65,7 +65,7 @@ class Entry:
             is_one = any(type(value) is type(choice) and value == choice for choice in choices)
             if is_one or (callable(value) and self.takes_functions(option)):
                 return ""
-            own = " or a function of your own" if self.takes_functions(option) else ""
+            own = " or a function" if self.takes_functions(option) else ""
             listed = ", ".join(map(str, choices))
             return f"must be one of {listed}{own}, got {picture_of(value)}{_nearest(value, choices)}"
         try:
@@ -85,39 +85,31 @@ def _listed(order: str, summary: str, *, skip: bool = False) -> Entry:
 
 POLICIES: Mapping[str, Entry] = {
     "fcfs": _listed(
-        "fcfs", "first come, first served: the queue in order of arrival, up to the first that does not fit"
+        "fcfs", "first come, first served: start jobs in arrival order; stop at the first that does not fit"
     ),
-    "sjf": _listed("sjf", "small jobs first: fewest tasks"),
-    "bjf": _listed("bjf", "big jobs first: most tasks"),
+    "sjf": _listed("sjf", "smallest job first, by tasks"),
+    "bjf": _listed("bjf", "biggest job first, by tasks"),
     "fpfs": _listed(
-        "fcfs", "fit processors, first served: the queue in order of arrival, without those that do not fit", skip=True
+        "fcfs", "fit processors, first served: start jobs in arrival order; skip those that do not fit", skip=True
     ),
-    "spt": _listed("spt", "shortest processing time first, by the estimates"),
-    "lpt": _listed("lpt", "longest processing time first, by the estimates"),
-    "easy": Entry("backfilling:Easy", "EASY backfilling: gaps are filled without delaying the first job that waits"),
+    "spt": _listed("spt", "shortest processing time first, by requested walltime"),
+    "lpt": _listed("lpt", "longest processing time first, by requested walltime"),
+    "easy": Entry("backfilling:Easy", "EASY backfilling: fill gaps without delaying the first waiting job"),
     "conservative": Entry(
-        "conservative:Conservative", "conservative backfilling: gaps are filled without delaying any job that waits"
+        "conservative:Conservative", "conservative backfilling: fill gaps without delaying any waiting job"
     ),
-    "mesd": Entry(
-        "mesd:Mesd", "minimum execution slowdown: batches of jobs, next the one that takes least longer than alone"
-    ),
-    "pas": Entry("pas:Pas", "packages of jobs, selected by count and placed as a whole by PAS, CBS or JPR"),
+    "mesd": Entry("mesd:Mesd", "minimum execution slowdown: batches of jobs, next the job with the least slowdown"),
+    "pas": Entry("pas:Pas", "packages: start as many jobs as fit together, allocated by PAS, CBS or JPR"),
     "oas": Entry(
-        "oas:Oas", "the head of the queue ordered and allocated anew at all news, so that the last job ends first"
+        "oas:Oas", "ordering and allocation: reschedule the head of the queue at every event to minimise the makespan"
     ),
-    "pcbe": Entry(
-        "pcbe:Pcbe", "greedy for energy, or energy times delay: each waiting job that fits one node, on its best node"
-    ),
+    "pcbe": Entry("pcbe:Pcbe", "greedy for energy or the energy-delay product: each job on its best single node"),
     "node-list": Entry(
-        "node_list:NodeList", "jobs in order, each on the first node with room, up to the first job that fits none"
+        "node_list:NodeList", "jobs in order, each on the first node with room; stop at the first job without one"
     ),
-    "loras": Entry(
-        "loras:Loras", "jobs and nodes each selected in an order, one task per node; for nodes that are shared, too"
-    ),
-    "list": Entry("classics:ListPolicy", "the queue in any order, up to the first that does not fit or without those"),
-    "grid": Entry(
-        "grid:Grid", "a broker assigns each job to a cluster when it arrives; each has a scheduler of its own"
-    ),
+    "loras": Entry("loras:Loras", "select jobs and nodes in configurable orders; supports time-shared nodes"),
+    "list": Entry("classics:ListPolicy", "start jobs in a configurable order; stop at or skip jobs that do not fit"),
+    "grid": Entry("grid:Grid", "a broker assigns each arriving job to a cluster; every cluster has a local scheduler"),
 }
 """Every policy by name."""
 
@@ -175,7 +167,7 @@ def policy_named(name: str, options: Mapping[str, Any]) -> Policy | Broker:
     'platform'
     """
     if name not in POLICIES:
-        raise CoallocError(f"there is no policy {name!r}{_nearest(name, POLICIES)}; there are {', '.join(POLICIES)}")
+        raise CoallocError(f"unknown policy {name!r}{_nearest(name, POLICIES)}; available: {', '.join(POLICIES)}")
     entry = POLICIES[name]
     faults = [fault for option, value in options.items() if (fault := _fault(name, entry, option, value))]
     if faults:
@@ -195,6 +187,6 @@ def _fault(name: str, entry: Entry, option: str, value: Any) -> str:
     if option not in entry.options:
         near = difflib.get_close_matches(option, entry.options, 1)
         hint = f" (did you mean {near[0]}?)" if near else ""
-        return f"policy {name!r} has no option {option}{hint}; it has {', '.join(entry.options) or 'none'}"
+        return f"policy {name!r} has no option {option}{hint}; its options: {', '.join(entry.options) or 'none'}"
     sentence = entry.fault(option, value)
     return f"{option} of policy {name!r} {sentence}" if sentence else ""

@@ -62,7 +62,7 @@ def costs_of(problem: Problem) -> Costs:
         is_switched = node_class.group.cores > 1
         if is_switched and static < idle:
             raise CoallocError(
-                f"least energy needs static_watts of at least idle_watts where nodes have several cores: cluster "
+                "minimum energy requires static_watts >= idle_watts on nodes with several cores, but cluster "
                 f"{quoted(platform.clusters[node_class.cluster].name)} has {static:g} W and {idle:g} W"
             )
         task_watts.append(core if is_switched else core + static - idle)

@@ -38,7 +38,7 @@ def build(
 ) -> pyo.ConcreteModel:
     """Return the model; the objective is in slots. The lower bound is not used: the paper has none."""
     if problem.slot is None or problem.rounding == "down":
-        raise CoallocError("the node formulation needs a slot and durations rounded up; use formulation='mode'")
+        raise CoallocError("the node formulation requires a time slot and durations rounded up; use formulation='mode'")
     model = pyo.ConcreteModel("OAS node")
     model.problem = problem
     model.criterion = Criterion.of(problem, objective)
@@ -482,7 +482,7 @@ def _loads(problem: Problem, link: int) -> Iterator[float]:
 def _add_objective(model: pyo.ConcreteModel, objective: RegularObjective) -> None:
     if not objective.counts_ends:
         raise CoallocError(
-            f"the node formulation knows objectives of ends alone, not {objective.name!r}; use formulation='mode'"
+            f"the node formulation does not support objective {objective.name!r}; use formulation='mode'"
         )
     if objective.aggregate == "sum":
         model.objective = pyo.Objective(expr=pyo.quicksum(model.f.values()), doc="minimise the sum of the last slots")

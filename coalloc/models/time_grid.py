@@ -46,8 +46,8 @@ def refuse_without_start(starts: Mapping[int, Sequence[object]], problem: Proble
     """Raise :class:`InfeasibleModelError` where a job has no start variable."""
     for j, terms in starts.items():
         if not terms:
-            found = f"job {quoted(problem.jobs[j].id)} has no start from which it ends when it has to"
-            raise InfeasibleModelError(f"{found}, nor within {horizon:,} slots")
+            found = f"job {quoted(problem.jobs[j].id)} has no start with an end by its deadline"
+            raise InfeasibleModelError(f"{found} and within {horizon:,} slots")
 
 
 class Grid:
@@ -163,7 +163,9 @@ def add_constraint_rows(
         if terms:
             model.times.add(pyo.quicksum(factor * x for factor, x in terms) >= row.least)
         elif row.least > 0:
-            raise InfeasibleModelError(f"no times within {horizon:,} slots have a sum of {row.least:g} slots or more")
+            raise InfeasibleModelError(
+                f"no times within {horizon:,} slots satisfy the difference of {row.least:g} slots or more"
+            )
 
 
 def add_order_rows(

@@ -42,7 +42,7 @@ class MaximumLateness(RegularObjective):
     def refuse(self, instance: Instance) -> None:
         """Raise :class:`CoallocError` where there are jobs, and none with a due date."""
         if instance.jobs and all(job.due_date is None for job in instance.jobs):
-            raise CoallocError(f"objective {self.name!r} needs a due_date of at least one job")
+            raise CoallocError(f"objective {self.name!r} requires at least one job with a due_date")
 
     def cost(self, job: Job, start: float, end: float) -> float:
         """Return the lateness, s; minus infinity where the job has no due date."""

@@ -34,8 +34,8 @@ def refuse_irregular(problem: Problem, objective: RegularObjective) -> None:
     worth = objective.of_costs(least) / objective.divisor(problem.instance) - objective.offset(problem.instance)
     if worth < objective.least - ROUNDING * max(1.0, abs(worth)):
         raise CoallocError(
-            f"objective {quoted(objective.name)}: costs may be as low as {worth:.6g} in all, below its least, "
-            f'{objective.least:g}: say least = float("-inf") where they may be negative'
+            f"objective {quoted(objective.name)}: its value may be {worth:.6g}, below its attribute "
+            f'least={objective.least:g}; set least = float("-inf") if values may be negative'
         )
 
 
@@ -48,7 +48,7 @@ def _least_cost(objective: RegularObjective, job: Job, starts: list[float], dura
             raise CoallocError(f"objective {quoted(objective.name)}: the cost of job {quoted(job.id)} is not finite")
         if cost_later < cost - ROUNDING * max(1.0, abs(cost)):
             raise CoallocError(
-                f"objective {quoted(objective.name)} is not regular: job {quoted(job.id)} costs {cost:.6g} where it "
-                f"ends at {end:.6g} s, and less, {cost_later:.6g}, at {later:.6g} s"
+                f"objective {quoted(objective.name)} is not regular: job {quoted(job.id)} costs {cost:.6g} with end "
+                f"{end:.6g} s, but only {cost_later:.6g} with end {later:.6g} s"
             )
     return costs[0]

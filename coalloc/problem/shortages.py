@@ -16,7 +16,8 @@ def shortage(frame: Frame, job: Job) -> str:
         return ""
     if short := short_resource(frame, job):
         resource, enough = short
-        found = f"the capacity within one {frame.scope} suffices for {enough} of its {tasks} tasks"
+        within = "" if frame.scope == "platform" else f" of one {frame.scope}"
+        found = f"the capacity{within} suffices for {enough} of its {tasks} tasks"
         return f"job {quoted(job.id)} requires {quoted(resource)}: {found}"
     if max(frame.within_scope([c.room(job.memory or 0.0) for c in frame.classes])) >= tasks:
         return f"job {quoted(job.id)} has {tasks} tasks, but the constraints allow {most} processors"

@@ -179,7 +179,7 @@ class Call:
             self.lower_bound = bound_below(self.objective, self.lower_bound)
         status = status or self._status()
         if status is SolveStatus.INFEASIBLE and self.schedule is not None:
-            raise InternalError("an instance that has a schedule is called infeasible")
+            raise InternalError("a solver reports an instance with a schedule as infeasible")
         stopped_by = "proof" if status in (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE) else self._reason()
         total = self.elapsed
         timings = {**self.timings, "other": max(0.0, total - sum(self.timings.values())), "total": total}
@@ -211,7 +211,7 @@ class Call:
 def bound_below(objective: float, lower_bound: float) -> float:
     """Return a bound without the last digits that put it above the objective; raise where it is truly above."""
     if lower_bound - objective > PROOF_TOLERANCE * max(1.0, abs(objective)):
-        raise InternalError(f"the lower bound {lower_bound!r} is above the objective {objective!r} of a valid schedule")
+        raise InternalError(f"the lower bound {lower_bound!r} exceeds the objective {objective!r} of a valid schedule")
     return min(lower_bound, objective)
 
 
@@ -224,4 +224,4 @@ def fail_on(sentences: list[str]) -> None:
     """Raise where a schedule of ours breaks rules."""
     if sentences:
         shown = "; ".join(map(visible, sentences[:3]))
-        raise InternalError(f"a schedule that a solver made breaks {len(sentences)} rules: {shown}")
+        raise InternalError(f"the schedule of a solver has {len(sentences)} violations: {shown}")

@@ -64,7 +64,7 @@ def cancellable(event: threading.Event | None, work: Callable[[], T]) -> T:
         is_over.set()
         del _locks[thread]
     if not found:
-        raise CoallocError("the solve was cancelled before anything was known")
+        raise CoallocError("the solve was cancelled before it had a result")
     return found[0]
 
 

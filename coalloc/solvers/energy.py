@@ -90,12 +90,14 @@ def build_energy(
     say which of equal nodes comes first.
     """
     if options.objective == "edp":
-        raise CoallocError("EDP has no model of its own: it is scanned by models of objective 'energy'")
+        raise CoallocError(
+            "objective 'edp' has no model; it is minimised by a series of models with objective 'energy'"
+        )
     problem = energy_problem(instance, options, formulation)
     if not has_model(problem):
         raise CoallocError(
-            f'objective {options.objective!r} in continuous time has a model for scope="node" alone; '
-            f'scope={options.scope!r} needs a slot, such as slot="10%"'
+            f'objective {options.objective!r} in continuous time requires scope="node"; '
+            f'scope={options.scope!r} requires a time slot, such as slot="10%"'
         )
     reasons = why_infeasible(problem)
     if reasons:
@@ -116,9 +118,9 @@ def energy_problem(
         raise CoallocError(f"links of objective {options.objective!r} must be 'strict', got {options.links!r}")
     fitting = "mode" if options.slot is not None else "blocks" if options.scope == "node" else "auto"
     if formulation not in ("auto", fitting):
-        where = "with a slot" if options.slot is not None else "in continuous time"
+        where = "with time slots" if options.slot is not None else "in continuous time"
         raise CoallocError(
-            f"formulation of objective {options.objective!r}, scope {options.scope!r}, must be "
+            f"formulation of objective {options.objective!r} with scope {options.scope!r} must be "
             f"{' or '.join(dict.fromkeys(('auto', fitting)))} {where}, got {formulation!r}"
         )
     problem = discretise_for_energy(
@@ -138,7 +140,7 @@ def _solve(runner: EnergyRun) -> SolveStatus | None:
     joules, makespan = relaxed_energy(runner.problem.instance, options.makespan_limit, call.remaining)
     if math.isinf(joules):
         return _too_tight(call)
-    call.raise_bound(joules * makespan**runner.objective.delay, "linear programme")
+    call.raise_bound(joules * makespan**runner.objective.delay, "LP relaxation")
     runner.search(_limited(call, ITERATIONS * len(call.instance.jobs)), SEARCH_SHARE)
     is_empty = not least_edp(runner) if options.objective == "edp" else not _least_energy(runner)
     if not is_empty and not call.is_closed and call.stopped_by != "interrupt":
@@ -170,6 +172,6 @@ def _least_energy(runner: EnergyRun) -> bool:
 def _too_tight(call: Call) -> SolveStatus:
     """Say that no schedule ends within the limit."""
     limit = call.options.makespan_limit
-    times = "in continuous time" if call.options.slot is None else f"in slots of {call.options.slot:g} s"
+    times = "in continuous time" if call.options.slot is None else f"with time slots of {call.options.slot:g} s"
     call.message = f"no schedule {times} ends within makespan_limit={limit:g} s"
     return SolveStatus.INFEASIBLE

@@ -107,7 +107,7 @@ def build(
     """Return the model whose jobs end by a horizon, in ticks; ``blocks`` of each node are for continuous time."""
     size = nonzeros(problem, horizon, MAX_NONZEROS, blocks)
     if size > MAX_NONZEROS:
-        raise CoallocError(f"{_too_large(problem, horizon, size)}: take {_remedy(problem)}")
+        raise CoallocError(f"{_too_large(problem, horizon, size)}; use {_remedy(problem)}")
     if problem.slot is not None:
         return energy_mode.build(problem, horizon=int(horizon), makespan_limit=makespan_limit)
     return energy_blocks.build(problem, horizon=horizon, makespan_limit=makespan_limit, blocks=blocks)
@@ -115,11 +115,11 @@ def build(
 
 def _too_large(problem: Problem, horizon: float, size: int) -> str:
     where = "in continuous time" if problem.slot is None else f"in {horizon:,.0f} slots"
-    return f"the model would have {size:.2g} nonzeros {where} or more, above {MAX_NONZEROS:,}"
+    return f"the model would have at least {size:.2g} nonzeros {where}, above the limit of {MAX_NONZEROS:,}"
 
 
 def _remedy(problem: Problem) -> str:
-    return "a slot or fewer jobs" if problem.slot is None else "a coarser slot, a makespan_limit, or fewer jobs"
+    return "a time slot or fewer jobs" if problem.slot is None else "a coarser slot, a makespan_limit or fewer jobs"
 
 
 def _minimise_makespan(model: pyo.ConcreteModel, joules: float) -> None:
@@ -134,7 +134,7 @@ def _minimise_makespan(model: pyo.ConcreteModel, joules: float) -> None:
     model.shortest = pyo.Objective(expr=model.makespan)
 
 
-LEFT = "the schedule is the best that was found, the bound that of the relaxations"
+LEFT = "the result is the best schedule of the searches with the bound of the relaxations"
 """What is known where no model is built."""
 
 ITERATIONS = 500
@@ -183,12 +183,12 @@ class EnergyRun:
         call, options = self.call, self.call.options
         broken = check(call.instance, start, saturation=options.saturation, scope=options.scope)
         if broken:
-            raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
+            raise CoallocError(f"start must be a valid schedule of the instance: {broken[0].sentence}")
         schedule = start if self.problem.slot is None else schedule_of(self.problem, on_slots(self.problem, start))
-        self.know(schedule, "start")
+        self.know(schedule, "warm start")
         if not self.call.is_within(self.known[-1].makespan, options.makespan_limit):
-            moved = "" if self.problem.slot is None else ", moved onto slots,"
-            call.message = f"the start{moved} does not end within makespan_limit={options.makespan_limit:g} s"
+            moved = "" if self.problem.slot is None else ", rounded to time slots,"
+            call.message = f"the warm start{moved} does not end within makespan_limit={options.makespan_limit:g} s"
 
     def search(self, iterations: int | None, share: float = 1.0) -> None:
         """Anneal from the best known for so many iterations, or until a share of the time left is over.
@@ -445,19 +445,19 @@ class EnergyRun:
         """Return why no model is built, and say so: it is too large, or takes longer to build than the time left."""
         call, problem = self.call, self.problem
         if not has_model(problem):
-            call.message = f"jobs over several nodes have no model in continuous time: {LEFT}"
+            call.message = f"jobs on several nodes have no model in continuous time; {LEFT}"
             return "work"
         if not self._has_modes:
-            call.message = f"the jobs have more than {MAX_MODES:,} allocation vectors: {LEFT}"
+            call.message = f"the jobs have more than {MAX_MODES:,} allocation vectors; {LEFT}"
             return "work"
         affordable = BUILT_PER_SECOND * call.remaining
         horizon = self._horizon(makespan_limit)
         size = nonzeros(problem, horizon, min(MAX_NONZEROS, affordable))
         if size > affordable:
-            call.message = f"the model, of {size:,} nonzeros or more, takes longer to build than the time limit"
+            call.message = f"the time limit is too short to build the model of at least {size:,} nonzeros"
             return "time"
         if size > MAX_NONZEROS:
-            call.message = f"{_too_large(problem, horizon, size)}: {LEFT}"
+            call.message = f"{_too_large(problem, horizon, size)}; {LEFT}"
             return "work"
         return None
 

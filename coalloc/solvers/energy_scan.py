@@ -93,7 +93,7 @@ def least_makespan(runner: EnergyRun) -> float:
         close(Context(own, problem, Criterion.of(problem, Makespan()), runner.run_model))
     finally:  # at Ctrl-C too
         if own.schedule is not None:
-            runner.know(own.schedule, "least makespan")
+            runner.know(own.schedule, "minimum makespan")
     return math.inf if own.is_too_tight else own.lower_bound or 0.0
 
 

@@ -61,7 +61,10 @@ def why_crowded(problem: Problem) -> str:
         held = sum(sum(b.allocation) for b in (*problem.busy, *problem.blocks) if b.start <= instant < b.end)
         if needed > (there := sum(problem.capacities) - held):
             names = ", ".join(quoted(problem.jobs[j].id) for j in certain)
-            return f"{names} need {needed} processors at {instant_text(problem.seconds_of(instant))}, there are {there}"
+            return (
+                f"{names} require {needed} processors at {instant_text(problem.seconds_of(instant))}, but there "
+                f"are {there}"
+            )
     return ""
 
 
@@ -70,7 +73,7 @@ def why_package_infeasible(problem: Problem) -> list[str]:
     package, spreading = problem.package, Spreading(problem)
     tasks, free = sum(job.tasks for job in problem.jobs), sum(package.processors)
     if tasks > free:
-        return [f"the package needs {tasks} processors, {free} are free at {instant_text(package.start)}"]
+        return [f"the package requires {tasks} processors, but {free} are free at {instant_text(package.start)}"]
     found = (_lack_of_memory(problem, j) or _lack_of_bandwidth(problem, spreading, j) for j in range(len(problem.jobs)))
     return [
         f"job {quoted(job.id)} cannot start at {instant_text(package.start)}: {reason}"
@@ -83,7 +86,7 @@ def _all_too_late(problem: Problem) -> list[str]:
     latest = max(problem.latest_ends, default=math.inf)
     if math.isfinite(latest) and (least := simple_bound(problem)) > latest:
         by, at = problem.seconds_of(latest), problem.seconds_of(least)
-        return [f"all jobs have to end by {instant_text(by)}, but the last cannot end before {instant_text(at)}"]
+        return [f"all jobs must end by {instant_text(by)}, but the last one cannot end before {instant_text(at)}"]
     return []
 
 
@@ -118,7 +121,7 @@ def _some_too_late(problem: Problem) -> list[str]:
         return []
     names = ", ".join(quoted(problem.jobs[j].id) for j in found[0])
     by, at = (problem.seconds_of(ticks) for ticks in (max(problem.latest_ends[j] for j in found[0]), found[1]))
-    return [f"{names} have to end by {instant_text(by)}, but the last of them cannot end before {instant_text(at)}"]
+    return [f"{names} must end by {instant_text(by)}, but the last of them cannot end before {instant_text(at)}"]
 
 
 def _is_too_late(problem: Problem, j: int) -> bool:
@@ -140,25 +143,27 @@ def _earliest_end(problem: Problem, j: int) -> float:
 def _too_late(problem: Problem, j: int) -> str:
     release, duration = problem.seconds_of(problem.releases[j]), problem.seconds(problem.levels[j][0].duration)
     latest = problem.seconds_of(problem.latest_ends[j])
-    slots = "" if problem.slot is None else f" in slots of {problem.slot:g} s"
+    slots = "" if problem.slot is None else f" with time slots of {problem.slot:g} s"
     beside = problem.seconds_of(_earliest_end(problem, j))
     if beside > release + duration:
         name = quoted(problem.jobs[j].id)
         by, at = instant_text(latest), instant_text(beside)
-        return f"job {name} has to end by {by}{slots}, but cannot before {at} beside what is not there"
+        return f"job {name} must end by {by}{slots}, but reservations and outages delay its end to {at} or later"
     return (
-        f"job {quoted(problem.jobs[j].id)} has to end by {instant_text(latest)}{slots}, but starts at "
-        f"{instant_text(release)} and takes {duration:g} s at the least"
+        f"job {quoted(problem.jobs[j].id)} must end by {instant_text(latest)}{slots}, but it starts at "
+        f"{instant_text(release)} or later and takes at least {duration:g} s"
     )
 
 
 def why_not_together(problem: Problem) -> str:
     """Return what the jobs of a package that fit one by one lack together."""
-    lacking = {"links": "every link within its bandwidth"} if problem.links == "strict" else {}
-    lacking |= {"memory": "every node within its memory"} if problem.is_restricted else {}
+    lacking = {"links": "the bandwidth of every link"} if problem.links == "strict" else {}
+    lacking |= {"memory": "the memory of every node"} if problem.is_restricted else {}
     return (
-        f"the package fits by count, but not by {' and '.join(lacking)}: no assignment that starts all "
-        f"{len(problem.jobs)} jobs at {instant_text(problem.package.start)} keeps {' and '.join(lacking.values())}"
+        f"there are enough processors for the package, but not enough {' and '.join(lacking)}: no allocation that "
+        "starts "
+        f"all {len(problem.jobs)} jobs at {instant_text(problem.package.start)} respects "
+        f"{' and '.join(lacking.values())}"
     )
 
 
@@ -175,10 +180,10 @@ def _saturation(problem: Problem, spreading: Spreading, j: int) -> str:
     if fits_alone(problem, spreading, j):
         return ""
     if problem.contended_stocks and job.asks_resources:
-        return f"job {quoted(job.id)} fits nowhere: where there is enough of the resources that it takes links saturate"
-    where = "runs" if problem.rooms(job) == problem.capacities else "finds memory"
-    at_best = _at_best(problem, j, problem.capacities, problem.limits, "which carries {:g} MB/s")
-    return f"job {quoted(job.id)} saturates a link wherever it {where}{at_best and ': ' + at_best}"
+        return f"job {quoted(job.id)} fits on no allocation: wherever its resources suffice, it saturates a link"
+    where = "" if problem.rooms(job) == problem.capacities else " with enough memory"
+    at_best = _at_best(problem, j, problem.capacities, problem.limits, "whose limit is {:g} MB/s")
+    return f"job {quoted(job.id)} saturates a link on every allocation{where}{at_best and ': ' + at_best}"
 
 
 def fits_alone(problem: Problem, spreading: Spreading, j: int) -> bool:
@@ -209,8 +214,8 @@ def _lack_of_memory(problem: Problem, j: int) -> str:
     if not job.memory or room >= job.tasks:
         return ""
     return (
-        f"it asks for {job.memory:g} MB of memory per task, "
-        f"and the free nodes have that for {room:g} of its {job.tasks} tasks"
+        f"it requires {job.memory:g} MB of memory per task, "
+        f"but the free nodes suffice for {room:g} of its {job.tasks} tasks"
     )
 
 
@@ -219,7 +224,7 @@ def _lack_of_bandwidth(problem: Problem, spreading: Spreading, j: int) -> str:
     processors, limits = problem.package.processors, package_limits(problem, j)
     if spreading.fits(j, processors, limits):
         return ""
-    return _at_best(problem, j, processors, limits, "where {:g} MB/s are free") or "every allocation overloads a link"
+    return _at_best(problem, j, processors, limits, "which has {:g} MB/s free") or "every allocation saturates a link"
 
 
 def _at_best(problem: Problem, j: int, processors: Sequence[int], limits: Sequence[float], limit: str) -> str:
@@ -232,7 +237,7 @@ def _at_best(problem: Problem, j: int, processors: Sequence[int], limits: Sequen
         return ""
     k, load, carried = mildest
     link = problem.instance.platform.links[k].name
-    return f"at best it puts {load:g} MB/s on the link of {quoted(link)}, {limit.format(carried)}"
+    return f"it puts at least {load:g} MB/s on the link of {quoted(link)}, {limit.format(carried)}"
 
 
 def mildest_load(

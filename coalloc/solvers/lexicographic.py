@@ -94,13 +94,15 @@ def _regular(objectives: Sequence[Objective]) -> list[RegularObjective]:
     regular = [objective for objective in objectives if isinstance(objective, RegularObjective)]
     if len(regular) < len(objectives) or not regular:
         given = ", ".join(objective.name for objective in objectives) or "none"
-        raise CoallocError(f"objectives in order of priority must be regular ones, at least one, got {given}")
+        raise CoallocError(f"lexicographic optimization requires one or more regular objectives, got {given}")
     for objective in regular[:-1]:
         if not objective.has_latest_ends:
-            known = "makespan, maximum-lateness"
-            raise CoallocError(f"all objectives but the last must be maxima ({known}), got {objective.name!r}")
+            known = "makespan or maximum-lateness"
+            raise CoallocError(
+                f"in lexicographic optimization all objectives but the last must be {known}, got {objective.name!r}"
+            )
     if len({objective.name for objective in regular}) < len(regular):
-        raise CoallocError("objectives in order of priority must differ")
+        raise CoallocError("lexicographic optimization requires distinct objectives")
     return regular
 
 

@@ -28,7 +28,7 @@ class AtMost(Constraint):
         cost = (self.value + objective.offset(instance)) * objective.divisor(instance)
         latest = objective.latest_end(job, cost)
         if latest is None:
-            raise CoallocError(f"objective {objective.name!r} says no latest ends, so that it cannot be limited")
+            raise CoallocError(f"objective {objective.name!r} cannot be limited: it defines no latest ends of jobs")
         return latest
 
     def tells_apart_by(self, job: Job) -> Hashable:
@@ -41,4 +41,4 @@ class AtMost(Constraint):
             latest = self.latest_end(instance.job_by_id[placed.job])
             if placed.end > latest + instance.time_base.tolerance:
                 found = f"job {quoted(placed.job)} ends at {instant_text(placed.end)}"
-                yield f"{found}, so that the {self.objective.name} is above {self.value:g}"
+                yield f"{found}, so the {self.objective.name} exceeds {self.value:g}"

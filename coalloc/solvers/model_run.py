@@ -80,7 +80,7 @@ class ModelRun:
         nonzeros = self.size(criterion, formulation, horizon)
         if nonzeros <= MAX_NONZEROS and nonzeros / BUILT_PER_SECOND > time_limit:
             call.stopped_by = "time"
-            call.message = f"the model, of about {nonzeros:,} nonzeros, takes longer to build than the time limit"
+            call.message = f"the time limit is too short to build the model of about {nonzeros:,} nonzeros"
             return None, None
         began = call.elapsed
         starts = False
@@ -124,8 +124,9 @@ class ModelRun:
             half = 0.5 * problem.instance.mean_base_time
             remedy = 'did you mean slot="50%"?' if problem.seconds(1) < half else "or fewer jobs"
             raise CoallocError(
-                f"the model would have about {nonzeros:.2g} nonzeros in {horizon:,} slots, more than {MAX_NONZEROS:,}: "
-                f"slot={problem.slot:g} means {problem.slot:g} s; take a coarser slot ({remedy}), or formulation='auto'"
+                f"the model would have about {nonzeros:.2g} nonzeros in {horizon:,} time slots, above the limit of "
+                f"{MAX_NONZEROS:,}; slot={problem.slot:g} is {problem.slot:g} s: use a coarser slot ({remedy}) or "
+                "formulation='auto'"
             )
 
 
@@ -239,7 +240,7 @@ def _run_on_a_grid(context: Context) -> None:
     schedule, _ = _solve(context, up, first, call.remaining / 2)
     if schedule is not None:
         moved = start_in_order(problem, on_grid(problem, assignments_of(up.problem, schedule)))
-        context.take(moved, "model, moved left")
+        context.take(moved, "model, left-shifted")
     _heed_interrupt(context)
     if not context.is_closed:
         _, bound = _solve(context, down, best_list_schedule(down.problem, deadline=context.deadline), call.remaining)
@@ -255,4 +256,4 @@ def _heed_interrupt(context: Context) -> None:
 
 
 METHOD = Method("model", _run, _accepts_slots, stage=None, is_complete=True)
-ON_A_GRID = Method("model on a grid", _run_on_a_grid, _accepts_seconds, stage=None, is_complete=True)
+ON_A_GRID = Method("model on a time grid", _run_on_a_grid, _accepts_seconds, stage=None, is_complete=True)

@@ -53,7 +53,7 @@ RELAXED, RELAXED_SECONDS = 0.2, 60.0
 """Share of the time that a solve without the constraints takes at most, and its seconds where there is no limit."""
 BOUNDING_SHARE, BOUNDING = 0.1, 5.0
 """Share of the time, and seconds at most, that a formulation asked for by name leaves for a bound where it is open."""
-EXACT, EXACT_SHARE, EXACT_SLOTS = "slots of all times", 0.5, 1e6
+EXACT, EXACT_SHARE, EXACT_SLOTS = "exact time grid", 0.5, 1e6
 """How the trace calls a grid that all times of the instance lie on, its share of the time, and its slots at most."""
 TEST_SHARE = 0.25
 """Share of what is left of them that one test takes at most."""
@@ -174,9 +174,9 @@ def _explained(
     if not reasons:
         return ""
     crowded = why_crowded(problem)
-    needed = "each of which is needed" if is_proven else "of which some may not be needed"
+    needed = "irreducible" if is_proven else "possibly reducible"
     listed = "; ".join(reason.sentence for reason in reasons)
-    return f"no schedule keeps all of these, {needed}: {listed}{f' ({crowded})' if crowded else ''}"
+    return f"no schedule satisfies this {needed} set of conditions: {listed}{f' ({crowded})' if crowded else ''}"
 
 
 def _kept(
@@ -207,22 +207,22 @@ def _too_tight(call: Call, own: Sequence[Constraint]) -> SolveStatus | None:
         own = [constraint for constraint in own if not isinstance(constraint, Fixings)]
         asked = [
             *(["the constraints"] if own else []),
-            *(["what is fixed"] if fixed else []),
+            *(["the fixed assignments"] if fixed else []),
             *([] if limit is None else [f"makespan_limit={limit:g} s"]),
         ]
-        kept = " and ".join(asked) or "what the instance asks for"
-        call.message = f"a complete method proves that no schedule keeps {kept}"
+        kept = " and ".join(asked) or "the constraints of the instance"
+        call.message = f"a complete method proves that no schedule satisfies {kept}"
         return SolveStatus.INFEASIBLE
     if limit is None or call.options.objective != Makespan.name:
         return None
     if call.is_too_tight:
         call.schedule = call.objective = None
         least = call.lower_bound
-        call.message = f"no schedule ends within makespan_limit={limit:g} s: the least is {least:g} s or more"
+        call.message = f"no schedule ends within makespan_limit={limit:g} s: the minimum is at least {least:g} s"
         return SolveStatus.INFEASIBLE
     if call.objective is not None and not call.is_within(call.objective, limit):
         call.message = (
-            f"no schedule is known that ends within makespan_limit={limit:g} s; the best ends at {call.objective:g} s"
+            f"no known schedule ends within makespan_limit={limit:g} s; the best makespan found is {call.objective:g} s"
         )
         call.schedule = call.objective = None
         return SolveStatus.UNKNOWN
@@ -269,14 +269,16 @@ def _refuse_horizon(problem: Problem, horizon: int) -> None:
         last = min(horizon, problem.latest_ends[j])
         if least > last:
             raise CoallocError(
-                f"no model: job {quoted(job.id)} ends after {least:g} slots at the earliest, and must within {last:g}"
+                f"no model: job {quoted(job.id)} cannot end before {least:g} slots, but must end within {last:g}"
             )
 
 
 def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
     _refuse_unknown(options, formulation)
     if options.slot is None and formulation != "auto":
-        raise CoallocError('a formulation needs a slot, such as slot="50%"; slot=None takes formulation="auto"')
+        raise CoallocError(
+            'a formulation requires a time slot, such as slot="50%"; in continuous time use formulation="auto"'
+        )
 
 
 def _refuse_unknown(options: SolveOptions, formulation: Any) -> None:
@@ -287,14 +289,14 @@ def _refuse_unknown(options: SolveOptions, formulation: Any) -> None:
             formulation_of("oas", formulation)
     elif not _is_formulation(formulation):
         raise CoallocError(
-            f"formulation must be a name, or an object with build(problem, *, horizon, objective, lower_bound) and "
+            f"formulation must be a name or an object with build(problem, *, horizon, objective, lower_bound) and "
             f"extract(model), got {formulation!r}"
         )
 
 
 def _refuse_constraints(constraints: Sequence[Constraint], objective: Objective) -> None:
     if constraints and objective.needs_watts:
-        raise CoallocError(f"constraints and fixed placements are for regular objectives, not for {objective.name!r}")
+        raise CoallocError(f"constraints and fixed require a regular objective, got {objective.name!r}")
 
 
 def _is_formulation(formulation: Any) -> TypeGuard[Formulation]:
@@ -307,11 +309,11 @@ def _take_start(context: Context, start: Schedule | None) -> None:
         return
     problem, given = context.problem, _given(context, start)
     moved = start_in_order(problem, on_grid(problem, given))
-    broken = context.call.faults(schedule_of(problem, moved))[:1] if moved else ["it does not keep the constraints"]
+    broken = context.call.faults(schedule_of(problem, moved))[:1] if moved else ["it violates the constraints"]
     if not broken:
-        context.take(moved, "start" if len(start) == len(problem.jobs) else "start, completed")
+        context.take(moved, "warm start" if len(start) == len(problem.jobs) else "warm start, completed")
     elif given:
-        context.call.message = f"start was left out: {broken[0]}"
+        context.call.message = f"start was ignored: {broken[0]}"
 
 
 def _given(context: Context, start: Schedule) -> list[Assignment]:
@@ -323,15 +325,15 @@ def _given(context: Context, start: Schedule) -> list[Assignment]:
     found = check(call.instance, start, saturation=call.options.saturation, scope=call.options.scope)
     broken = [violation for violation in found if violation.rule != "missing-job"]
     if broken:
-        raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
+        raise CoallocError(f"start must be a valid schedule of the instance: {broken[0].sentence}")
     placed = assignments_of(context.problem, start)
     if not placed and num_jobs:
-        raise CoallocError("start is not a valid schedule of the instance: it places no job")
+        raise CoallocError("start must be a valid schedule of the instance: it contains no job")
     if len(placed) == num_jobs:
         return placed
     completed = _completed(context, placed)
-    how = "the others were placed by a list" if completed else "no list placed the others beside them: it was left out"
-    call.message = f"start has {len(placed)} of {num_jobs} jobs, {how}"
+    how = "a list schedule added the others" if completed else "no list schedule could add the others; it was ignored"
+    call.message = f"start has {len(placed)} of {num_jobs} jobs; {how}"
     return completed
 
 
@@ -355,10 +357,10 @@ def _relax(context: Context, options: SolveOptions, objective: Objective, constr
     if relaxed.status is SolveStatus.INFEASIBLE:
         context.exclude()
     if relaxed.lower_bound is not None:
-        call.raise_bound(relaxed.lower_bound, "without the constraints")
+        call.raise_bound(relaxed.lower_bound, "relaxation without constraints")
     if relaxed.schedule is not None:
         moved = start_in_order(problem, on_grid(problem, assignments_of(problem, relaxed.schedule)))
-        context.take_if_valid(moved, "without the constraints")
+        context.take_if_valid(moved, "relaxation without constraints")
     _heed_interrupt(relaxed)
 
 
@@ -427,8 +429,8 @@ def _tell_refusing(context: Context) -> None:
     call = context.call
     if context.refusing and not call.is_closed:
         names, are = " and ".join(sorted(context.refusing)), "are" if len(context.refusing) > 1 else "is"
-        told = f"{names} {are} broken by schedules that next_start (for searches) and rows (for models) let pass"
-        call.add_to_message(f"{told}: the bound is that without what they miss")
+        told = f"{names} {are} violated by schedules that next_start (for searches) and rows (for models) accept"
+        call.add_to_message(f"{told}; the lower bound ignores these violations")
 
 
 def _run_named(context: Context, formulation: Formulation) -> None:
@@ -467,7 +469,7 @@ def _run_own(context: Context, formulation: Formulation, start: Schedule | None)
     if bound == math.inf:
         call.message = (
             f"the model of formulation {type(formulation).__name__} has no solution within {horizon:,} slots, "
-            "into which every order of the jobs fits"
+            "which are enough for every order of the jobs"
         )
         return SolveStatus.INFEASIBLE
     _hear(context, schedule, bound)

@@ -143,8 +143,8 @@ def _refuse_large(problem: Problem, formulation: str | PackageFormulation) -> No
     places = _num_places(problem)
     if formulation == "node" and places > MAX_PLACES:
         raise CoallocError(
-            f"the model would have {places:,} places of jobs on processors, more than {MAX_PLACES:,}: take fewer jobs, "
-            "fewer nodes, or formulation='mode'"
+            f"the model would have {places:,} pairs of job and processor, above the limit of {MAX_PLACES:,}; use fewer "
+            "jobs, fewer nodes or formulation='mode'"
         )
 
 
@@ -155,24 +155,24 @@ def _num_places(problem: Problem) -> int:
 
 def _refuse_unsupported(options: SolveOptions) -> None:
     if options.model not in OBJECTIVES:
-        raise CoallocError(f"a package model is one of {', '.join(OBJECTIVES)}, got {options.model!r}")
+        raise CoallocError(f"a package model must be one of {', '.join(OBJECTIVES)}, got {options.model!r}")
     if options.objective != OBJECTIVES[options.model]:
         raise CoallocError(
             f"objective of model {options.model!r} must be {OBJECTIVES[options.model]!r}, got {options.objective!r}"
         )
     if options.slot is not None:
-        raise CoallocError(f"model {options.model!r} has no slots: its jobs start together; leave slot out")
+        raise CoallocError(f"model {options.model!r} does not support slot: all its jobs start together")
     if options.links not in ("strict", "shared"):
         raise CoallocError(f"links of model {options.model!r} must be 'strict' or 'shared', got {options.links!r}")
     if options.saturation and (options.model != "pas" or options.links != "strict"):
-        raise CoallocError("a saturation tolerance needs model='pas' and links='strict'")
+        raise CoallocError("saturation requires model='pas' and links='strict'")
     if options.scope != "platform" or options.makespan_limit is not None:
-        raise CoallocError(f"scope and makespan_limit are for model 'oas', not for {options.model!r}")
+        raise CoallocError(f"scope and makespan_limit require model 'oas', got {options.model!r}")
 
 
 def package_problem(instance: Instance, options: SolveOptions) -> Problem:
     """Return the problem that a package model sees: continuous time; CBS and JPR ignore the links' capacities."""
-    refuse_words(instance, f"model {options.model!r}, whose jobs start together,", UNKNOWN_WORDS)
+    refuse_words(instance, f"model {options.model!r} (all jobs start together)", UNKNOWN_WORDS)
     links = options.links if options.model == "pas" else "ignore"
     return discretise(instance, None, links=links, saturation=options.saturation)
 
@@ -195,7 +195,7 @@ def _status(context: _PackageContext, formulation: str | PackageFormulation) -> 
     if status is None:
         status = SolveStatus.UNKNOWN if context.static is None else SolveStatus.FEASIBLE
     if status is SolveStatus.UNKNOWN:
-        call.message = "no schedule was found before the limit"
+        call.message = "no schedule was found within the limits"
     if status is SolveStatus.INFEASIBLE:
         call.message = why_not_together(problem)
     return status

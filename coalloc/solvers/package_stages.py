@@ -64,7 +64,8 @@ def _stages(model: pyo.ConcreteModel) -> list[Stage]:
     active = list(model.component_data_objects(pyo.Objective, active=True))
     if len(active) != 1 or active[0].sense != pyo.minimize:
         raise CoallocError(
-            f"a model needs one active objective, to be minimised, or model.stages; this has {len(active)} objectives"
+            f"a model must have one active objective to minimise, or model.stages; this one has {len(active)} "
+            "objectives"
         )
     return [Stage(active[0].name, active[0])]
 

@@ -109,8 +109,8 @@ def saturated_links(problem: Problem, modes: Sequence[Mode]) -> str:
     loaded = [any(c.loads[k] for c in modes) for k in range(problem.num_links)]
     links = problem.instance.platform.links
     saturated = [
-        f"{quoted(link.name)} ({load:g} of {link.bandwidth:g} MB/s)"
+        f"{quoted(link.name)} (load {load:g}, bandwidth {link.bandwidth:g} MB/s)"
         for link, load, is_loaded in zip(links, _loads(problem, modes), loaded, strict=True)
         if is_loaded and load > capacity_limit(link.bandwidth)
     ]
-    return f"links saturate at {instant_text(problem.package.start)}: {', '.join(saturated)}" if saturated else ""
+    return f"saturated links at {instant_text(problem.package.start)}: {', '.join(saturated)}" if saturated else ""

@@ -97,7 +97,7 @@ TIME_LEFT = 1.0
 """Seconds of the time limit that a method may leave because its next step would not fit into them."""
 LAST = 0.1
 """Seconds of the time limit that further attempts leave: what they would find in them is little."""
-SEARCHED_ON = "no complete method fits this size; searched on without one"
+SEARCHED_ON = "the instance is too large for the complete methods; only bounds and searches ran"
 
 
 def close(context: Context) -> None:

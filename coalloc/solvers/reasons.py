@@ -43,24 +43,26 @@ def reasons_of(instance: Instance, *, keeps_running: bool = False) -> Iterator[R
         name = quoted(job.id)
         if job.deadline is not None:
             yield Reason(
-                f"job {name} has to end by {instant_text(job.deadline)}",
+                f"job {name} must end by {instant_text(job.deadline)}",
                 _of_job(job, lambda j: j.replace(deadline=None)),
             )
         for other in job.after:
-            yield Reason(f"job {name} comes after {quoted(other)}", _of_job(job, _without_predecessor(other)))
+            yield Reason(
+                f"job {name} must start after the end of {quoted(other)}", _of_job(job, _without_predecessor(other))
+            )
         if job.eligible:
             clusters = " or ".join(map(quoted, job.eligible))
-            yield Reason(f"job {name} may use {clusters} alone", _of_job(job, lambda j: j.replace(eligible=())))
+            yield Reason(f"job {name} may only use {clusters}", _of_job(job, lambda j: j.replace(eligible=())))
         if job.requires:
             features = " and ".join(map(quoted, job.requires))
             yield Reason(f"job {name} requires {features}", _of_job(job, lambda j: j.replace(requires=())))
     for resource in instance.resources_asked:
         total = total_of(instance.platform, resource)
-        yield Reason(f"there are {total:g} {quoted(resource)} in all", partial(_without_resource, resource))
+        yield Reason(f"the capacity of {quoted(resource)} is {total:g}", partial(_without_resource, resource))
     for window in instance.platform.unavailable:
         what = f"{window.processors} processors of group {window.group}" if window.processors else "nodes"
         times = f"{instant_text(window.start)} to {instant_text(window.end)}"
-        closed = f"{what} of {quoted(window.cluster)} are not there from {times}"
+        closed = f"{what} of {quoted(window.cluster)} are unavailable from {times}"
         yield Reason(closed, partial(_without_window, window))
     for run in () if keeps_running else instance.running:
         since = f"from {instant_text(run.start)} " if run.start > 0.0 else ""

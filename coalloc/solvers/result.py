@@ -390,8 +390,8 @@ class SolveResult:
             counted = f", {size.nonzeros} nonzeros" if size.nonzeros else ""  # not all solvers count them
             return f"{size.rows} rows, {size.columns} columns{counted}"
         if self.timings.get("build", 0.0) > 0.0:
-            return "a model that was not solved to its end"
-        return "no model needed" if solver == "highs" else f"no model needed, so {visible(solver)} did nothing"
+            return "model not solved to optimality"
+        return "no model needed" if solver == "highs" else f"no model needed; {visible(solver)} did not run"
 
 
 def _times(timings: Mapping[str, float]) -> str:

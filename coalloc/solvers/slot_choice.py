@@ -38,10 +38,10 @@ class SlotChoice:
         """What it is, in a line."""
         size = f"about {_rounded(self.nonzeros):,} nonzeros"
         if self.nonzeros > MAX_NONZEROS:
-            size += f", more than the {MAX_NONZEROS:,} that are built"
+            size += f", above the limit of {MAX_NONZEROS:,}"
         return (
             f'slot="{100 * self.share:g}%" ({duration_text(self.seconds)}): {self.num_slots:,} slots, {size}; '
-            f"times rounded up by {100 * self.rounding:.3g} %"
+            f"rounding adds {100 * self.rounding:.3g} % to the processor time"
         )
 
 
@@ -69,7 +69,7 @@ def missing_slot(run: ModelRun, criterion: Criterion, formulation: Formulation, 
     """Return what a caller is told who asks for a model of a formulation without a slot, a line for each choice."""
     choices = (choice.sentence for choice in slot_choices(run, criterion, formulation))
     asked = (
-        f"a model needs a slot, in seconds or as a share of the mean base time; formulation {name!r} has the choice of"
+        f"formulation {name!r} requires a time slot, in seconds or as a share of the mean reference run time; choices:"
     )
     return "\n".join([asked, *choices])
 

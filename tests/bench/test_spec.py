@@ -123,7 +123,7 @@ def test_every_fault_has_its_line(tmp_path):
     assert lines[1] == "instances[0].files[0]: DIR/no.json: cannot be read: no such file or directory"
     assert lines[2] == "instances[1]: jobs: must be an integer, got 2.5"
     assert lines[-2] == "methods[1].options.time_limit: must be a number or None, got 'long'"
-    assert lines[-1].startswith("methods[2].options: there is no policy 'esy' (did you mean 'easy'?); there are fcfs")
+    assert lines[-1].startswith("methods[2].options: unknown policy 'esy' (did you mean 'easy'?); there are fcfs")
 
 
 @pytest.mark.parametrize(

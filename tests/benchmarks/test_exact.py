@@ -158,7 +158,7 @@ def test_an_invalid_schedule_of_the_peer_does_not_count():
 
 
 def sample_row(**known):
-    trace = [(0.01, 110.0, None, "list schedule"), (0.02, 110.0, 90.0, "feasible sets"), (0.5, 100.0, 90.0, "CP-SAT")]
+    trace = [(0.01, 110.0, None, "list schedule"), (0.02, 110.0, 90.0, "feasible-set LP"), (0.5, 100.0, 90.0, "CP-SAT")]
     usual = {"work": "slots", "seed": 1, "slot": 5, "method": "portfolio", "limit": 60.0, "trace": trace}
     return usual | {"status": "optimal", "time": 0.6, "objective": 100.0, "lower_bound": 100.0} | known
 
@@ -172,7 +172,7 @@ def test_the_hardest_sample_of_a_work_has_the_largest_gap_then_the_longest_time(
 def test_the_points_at_which_a_line_moves():
     trace = sample_row()["trace"]
     assert list(moves(trace, 1)) == [(0.01, 110.0, "list schedule"), (0.5, 100.0, "CP-SAT")]
-    assert list(moves(trace, 2)) == [(0.02, 90.0, "feasible sets")]
+    assert list(moves(trace, 2)) == [(0.02, 90.0, "feasible-set LP")]
 
 
 def test_the_share_done_counts_all_that_ran():

@@ -116,7 +116,7 @@ def test_jobs_that_do_not_wait_for_a_start_up_are_named(tmp_path):
     checked = run("check", path, placed, "--power-management")
     assert (checked.exit_code, checked.stdout.splitlines()[0]) == (
         1,
-        "start-up: job J1 starts at 19 s at cluster C1, which can start up from 0 s on and takes 20 s for it",
+        "start-up: job J1 starts at 19 s at cluster C1, which can start up at 0 s on and takes 20 s for it",
     )
 
 
@@ -167,7 +167,7 @@ def test_a_schedule_of_another_instance_is_one_line(tiny, tmp_path):
     done = run("check", tiny, path)
     assert (done.exit_code, done.stderr) == (1, "")
     assert done.stdout.splitlines() == [
-        "other-instance: the schedule is of the instance another, this is tiny: 2 jobs unknown here (J9, J8), "
+        "other-instance: the schedule belongs to instance another, this is tiny: 2 jobs unknown here (J9, J8), "
         "2 jobs not placed (J2, J3)",
         "invalid: 1 violation of 1 rule",
     ]

@@ -56,9 +56,9 @@ def test_json_is_pure(tiny):
     ("arguments", "sentence"),
     [
         ([], "give at least one policy"),
-        (["--policy", "eazy"], "there is no policy 'eazy'"),
+        (["--policy", "eazy"], "unknown policy 'eazy'"),
         (["--policy", ""], "'--policy': must not be empty"),
-        (["--policy", "EASY"], "there is no policy 'EASY' (did you mean 'easy'?)"),
+        (["--policy", "EASY"], "unknown policy 'EASY' (did you mean 'easy'?)"),
         (
             ["--policy", "easy,mesd"],
             "--policy: must be one policy, got 'easy,mesd'; for several use --policy easy --policy mesd",

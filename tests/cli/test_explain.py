@@ -22,7 +22,7 @@ def test_what_bounds_an_instance(tiny):
     lines = explained.stdout.splitlines()
     assert lines[0] == "what bounds the objective:"
     assert lines[2] == "what moves the optimum:"
-    assert lines[3:] == ["  with one node more of power 1 in 'C1' the optimum is 150 s, 50 s less"]
+    assert lines[3:] == ["  with one more node of speed 1 in 'C1' the optimum is 150 s, 50 s less"]
 
 
 def test_why_the_jobs_of_a_schedule_waited(tiny, tmp_path):
@@ -39,7 +39,7 @@ def test_an_instance_without_schedule_and_a_schedule_that_is_not_valid(tiny, tmp
     assert late.exit_code == 1
     assert late.stdout.splitlines()[:2] == [
         "there is no schedule:",
-        "  job 'J1' has to end by 80 s, and cannot before 100 s: it starts at 0 s at the earliest and takes 100 s: "
+        "  job 'J1' has to end by 80 s, but cannot end before 100 s: it starts at 0 s or later and takes 100 s: "
         "20 s too late",
     ]
     broken = coalloc.Schedule([coalloc.Placement("J1", 0.0, 100.0, ["C1/0", "C1/1"])])
@@ -52,10 +52,10 @@ def test_an_instance_without_schedule_and_a_schedule_that_is_not_valid(tiny, tmp
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--job", "J9"], "coalloc: jobs: the instance has no job 'J9'"),
-        (["--job", "J1"], "coalloc: jobs: why they waited is read from a schedule, and none is given"),
+        (["--job", "J9"], "coalloc: jobs: must be jobs of the instance, got 'J9'"),
+        (["--job", "J1"], "coalloc: jobs: requires a schedule"),
         (["--slot", "abc"], "coalloc: slot: must be seconds, or a percentage"),
-        (["--objective", "edp"], "coalloc: objective of explain must be a regular one, got 'edp'"),
+        (["--objective", "edp"], "coalloc: objective of explain must be regular, got 'edp'"),
         (["--time-limit", "0"], "coalloc: time_limit: must be above 0 s, got 0.0"),
     ],
 )

@@ -32,7 +32,7 @@ def test_from_the_generator_to_the_checker(instance, tmp_path):
         (["simulate", "--policy", "loras", "--kill"], "kill: is not supported with time-shared nodes"),
         (
             ["simulate", "--policy", "loras", "-p", "mix=SJF-JFirst", "-p", "selection=best-fit"],
-            "mix 'SJF-JFirst' of policy 'loras' sets selection: give one or the other",
+            "mix 'SJF-JFirst' of policy 'loras' sets selection; give one or the other",
         ),
         (["simulate", "--policy", "loras", "-p", "node_limit=places"], "node_limit of policy 'loras' must be one of"),
     ],

@@ -121,7 +121,7 @@ def test_progress_is_lines_where_there_is_no_terminal(trace, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--policy", "eazy"], "there is no policy 'eazy' (did you mean 'easy'?)"),
+        (["--policy", "eazy"], "unknown policy 'eazy' (did you mean 'easy'?)"),
         (
             ["--policy", "easy,mesd"],
             "must be one policy, got 'easy,mesd'; to compare several use coalloc compare --policy easy --policy mesd",
@@ -129,7 +129,7 @@ def test_progress_is_lines_where_there_is_no_terminal(trace, monkeypatch):
         (["--policy", "easy,mezd"], "to compare several use coalloc compare --policy easy --policy mesd"),
         (["--policy", "easy", "-p", "alocation=x"], "policy 'easy' has no option alocation (did you mean allocation?)"),
         (["--policy", "grid", "-p", "strategy=MaxAR"], "got 'MaxAR' (did you mean 'MaxAR_v'?)"),
-        (["--policy", "grid", "-p", "strategy=MLp_eff"], "needs the efficiency of every cluster; 'C1' has none"),
+        (["--policy", "grid", "-p", "strategy=MLp_eff"], "requires the efficiency of every cluster; 'C1' has none"),
         (["-p", "allocation"], "must be KEY=VALUE, got 'allocation'"),
         (["--passes", "both"], "passes: must be 'batch' or 'per-event', got 'both'"),
         (["--processors", "2"], "requires a trace; an instance contains its platform"),

@@ -156,7 +156,7 @@ def test_an_infeasible_instance_is_exit_code_1_with_the_reason(tmp_path):
     output.write_text("mine")
     solved = run("solve", path, "--slot", 50, "-o", output, "--result", result)
     assert solved.exit_code == 1
-    assert "infeasible (stopped by proof): job '<script>' saturates a link wherever it runs" in solved.stdout
+    assert "infeasible (stopped by proof): job '<script>' saturates a link on every allocation" in solved.stdout
     assert output.read_text() == "mine"
     assert solved.stderr == f"coalloc: no schedule was found; {output} is not written\n"
     assert read_result(result).status == "infeasible"
@@ -171,7 +171,7 @@ def test_a_start_is_a_schedule_or_a_result(tiny, tmp_path):
     document = {"format": "coalloc-schedule", "version": 1, **late}
     refused = run("solve", tiny, "--slot", 50, "--start", write(tmp_path / "late.json", document))
     assert refused.exit_code == 2
-    assert "start is not a valid schedule of the instance: job J1" in refused.stderr
+    assert "start must be a valid schedule of the instance: job J1" in refused.stderr
 
 
 def test_placements_of_a_file_are_kept(tiny, tmp_path):

@@ -113,7 +113,7 @@ def test_a_front_of_one_job_is_a_point(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "arguments", "sentence"),
     [
-        ({}, ["--policy", "pcbee"], "there is no policy 'pcbee' (did you mean 'pcbe'?)"),
+        ({}, ["--policy", "pcbee"], "unknown policy 'pcbee' (did you mean 'pcbe'?)"),
         ({}, ["--policy", ""], "'--policy': must not be empty"),
         ({}, ["--policy", "pcbe criterion=power"], "criterion of policy 'pcbe' must be one of energy, edp"),
         ({}, ["--policy", "easy"], "policy 'easy' places jobs within scope 'platform'"),

@@ -36,7 +36,7 @@ def test_what_the_time_limit_cut_short_moves_nothing():
     assert (moves.kind, moves.where, moves.amount) == ("link", "C1", 90.0)
     assert (cut.kind, cut.amount) == ("cut", None)
     assert cut.sentence.startswith(
-        "the time limit cut the bound short with 2 instead of 1 MB/s on the link of 'C2': nothing"
+        "the time limit interrupted the bound with 2 instead of 1 MB/s on the link of 'C2': nothing"
     )
 
 
@@ -200,8 +200,8 @@ def test_a_schedule_that_is_not_valid_is_explained_by_the_rules_it_breaks():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"objective": "energy"}, "objective of explain must be a regular one, got 'energy'"),
-        ({"jobs": ["J9"]}, "jobs: the instance has no job 'J9'"),
+        ({"objective": "energy"}, "objective of explain must be regular, got 'energy'"),
+        ({"jobs": ["J9"]}, "jobs: must be jobs of the instance, got 'J9'"),
     ],
 )
 def test_what_cannot_be_explained_is_one_error(options, message):

@@ -172,8 +172,7 @@ def test_what_no_simple_reason_finds_a_complete_method_proves():
     (reason,) = coalloc.explain(instance, slot=50.0).reasons
     assert (reason.about, reason.kind) == ("infeasible", "proof")
     assert reason.sentence == (
-        "no schedule keeps all of these, each of which is needed: job 'J1' has to end by 100 s; "
-        "job 'J3' has to end by 140 s"
+        "no schedule satisfies this irreducible: job 'J1' has to end by 100 s; job 'J3' has to end by 140 s"
     )
 
 

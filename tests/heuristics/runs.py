@@ -52,5 +52,5 @@ def without_traffic(instance: Instance) -> Instance:
 
 
 def placeable(instance: Instance) -> Instance:
-    """Return an instance in which no job saturates a link wherever it runs: without traffic where one does."""
+    """Return an instance in which no job saturates a link on every allocation: without traffic where one does."""
     return without_traffic(instance) if why_infeasible(discretise(instance, None)) else instance

@@ -367,17 +367,17 @@ def test_every_run_is_accepted_within_clusters(strategy):
         (
             {"strategy": "MST_veff"},
             Platform([Cluster(name, [NodeGroup(1, power=1.0)], link_bandwidth=0.0) for name in ("A", "B")]),
-            [f"strategy 'MST_veff' needs the efficiency of every cluster; '{name}' has none" for name in ("A", "B")],
+            [f"strategy 'MST_veff' requires the efficiency of every cluster; '{name}' has none" for name in ("A", "B")],
         ),
         (
             {"strategy": "LBal_E"},
             sites(2),
-            ["strategy 'LBal_E' needs the watts of a busy core of every cluster; 'C1' has none"],
+            ["strategy 'LBal_E' requires the watts of a busy core of every cluster; 'C1' has none"],
         ),
         (
             {},
             Platform([Cluster("A", [NodeGroup(1, power=1.0), NodeGroup(2, power=0.5)], link_bandwidth=0.0)]),
-            ["policy 'grid' needs nodes of one effective power in each cluster; 'A' has 1, 0.5"],
+            ["policy 'grid' requires nodes of one effective speed in each cluster; 'A' has 1, 0.5"],
         ),
         (
             {"power_management": True},

@@ -103,7 +103,7 @@ def test_stopped_tasks_keep_their_claim():
 def test_options_that_contradict_each_other_are_refused():
     with pytest.raises(CoallocError) as report:
         starts("SJF-JFirst", queue_order="spt", selection="best-fit")
-    expected = "mix 'SJF-JFirst' of policy 'loras' sets queue_order and selection: give one or the other"
+    expected = "mix 'SJF-JFirst' of policy 'loras' sets queue_order and selection; give one or the other"
     assert str(report.value) == expected
 
 

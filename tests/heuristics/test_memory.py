@@ -137,7 +137,9 @@ def test_mesd_refuses_what_could_exceed_memory():
 
 def test_loras_refuses_cores_that_share_too_little_memory():
     jobs = [Job(f"J{n}", 1, 10.0, memory=600.0) for n in (1, 2)]
-    with pytest.raises(CoallocError, match="policy loras does not keep to the memory that the cores of a node share"):
+    with pytest.raises(
+        CoallocError, match="policy 'loras' does not support memory limits on dedicated nodes with several cores"
+    ):
         coalloc.simulate(node(2, 1000.0, *jobs), "loras")
     assert starts(node(2, 1000.0, *(job.replace(memory=500.0) for job in jobs)), "loras") == {"J1": 0.0, "J2": 0.0}
     # On nodes of one core memory decides which nodes a job may have: J2 waits for the only one with enough.

@@ -106,7 +106,7 @@ def test_slots_are_for_plans_alone() -> None:
 
 def test_a_job_that_can_never_start_is_reported() -> None:
     instance = Instance(star((1, 1.0, 10.0), (1, 1.0, 10.0)), (Job("J1", 2, 10.0, task_bandwidth=20.0),))
-    with pytest.raises(CoallocError, match="job 'J1' saturates a link wherever it runs"):
+    with pytest.raises(CoallocError, match="job 'J1' saturates a link on every allocation"):
         coalloc.simulate(instance, "oas")
 
 

@@ -83,7 +83,9 @@ def test_an_overdue_job_still_holds_its_links_and_nodes() -> None:
 
 def test_a_job_that_can_never_start_is_reported() -> None:
     instance = Instance(star((1, 1.0, 10.0), (1, 1.0, 10.0)), (Job("J1", 2, 10.0, task_bandwidth=20.0),))
-    with pytest.raises(CoallocError, match=r"job 'J1' saturates a link wherever it runs: .*20 MB/s on the link of 'C"):
+    with pytest.raises(
+        CoallocError, match=r"job 'J1' saturates a link on every allocation: .*20 MB/s on the link of 'C"
+    ):
         coalloc.simulate(instance, "pas")
 
 

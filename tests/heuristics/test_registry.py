@@ -83,7 +83,7 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
             {"queue_order": "fifo"},
             [
                 "queue_order of policy 'easy' must be one of fcfs, sjf, bjf, spt, lpt, largest-area, wfp3, unicef, "
-                "f1, f2, f3, f4 or a function of your own, got 'fifo'"
+                "f1, f2, f3, f4 or a function, got 'fifo'"
             ],
         ),
         ("pas", {"work_limit": 0}, ["work_limit of policy 'pas' must be at least 1, got 0"]),

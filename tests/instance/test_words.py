@@ -108,8 +108,8 @@ def test_a_cycle_is_named_in_full():
 @pytest.mark.parametrize(
     ("word", "keywords", "who"),
     [
-        ("deadline", {"model": "pas"}, "model 'pas', whose jobs start together,"),
-        ("after", {"model": "cbs"}, "model 'cbs', whose jobs start together,"),
+        ("deadline", {"model": "pas"}, "model 'pas' (all jobs start together)"),
+        ("after", {"model": "cbs"}, "model 'cbs' (all jobs start together)"),
         ("after", {"objective": "energy", "slot": 1.0}, "objective 'energy'"),
         ("times", {"objective": "edp", "slot": 1.0}, "objective 'edp'"),
     ],
@@ -123,7 +123,7 @@ def test_what_does_not_know_a_word_refuses_it_in_one_line(word, keywords, who):
 
 
 def test_bounds_of_energy_refuse_as_well():
-    with pytest.raises(CoallocError, match=r"^the bound of objective 'energy' does not support 'deadline'"):
+    with pytest.raises(CoallocError, match=r"^lower_bound with objective 'energy' does not support 'deadline'"):
         coalloc.lower_bound(WORDED["deadline"], "energy")
 
 

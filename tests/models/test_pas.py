@@ -118,7 +118,7 @@ def test_a_package_that_does_not_fit_by_count_says_what_does_not_fit(solve: Solv
     jobs = (Job("J1", 2, 100.0, arrival=5.0), Job("J2", 2, 100.0))
     result = solve(Instance(FIGURE_3_3, jobs, running))
     assert (result.status, result.stopped_by) == ("infeasible", "proof")
-    assert result.message == "the package needs 4 processors, 3 are free at 5 s"
+    assert result.message == "the package requires 4 processors, 3 are free at 5 s"
     assert solve(Instance(FIGURE_3_3, (jobs[0].replace(arrival=10.0), jobs[1]), running)).status == "optimal"
 
 

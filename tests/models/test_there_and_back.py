@@ -118,9 +118,11 @@ def test_a_model_without_a_slot_says_which_there_are_and_what_each_makes_of_it()
     with pytest.raises(CoallocError) as raised:
         coalloc.build_model(two_jobs())
     lines = str(raised.value).splitlines()
-    assert lines[0].endswith("formulation 'mode' has the choice of")
-    assert re.fullmatch(r'slot="100%" \(100 s\): 4 slots, about \d+ nonzeros; times rounded up by 25 %', lines[1])
-    assert re.fullmatch(r'slot="50%" \(50 s\): 7 slots, about \d+ nonzeros; times rounded up by 0 %', lines[2])
+    assert lines[0].endswith(
+        "formulation 'mode' requires a time slot, in seconds or as a share of the mean reference run time; choices:"
+    )
+    assert re.fullmatch(r'slot="100%" \(100 s\): 4 slots, about \d+ nonzeros; rounding adds 25 %', lines[1])
+    assert re.fullmatch(r'slot="50%" \(50 s\): 7 slots, about \d+ nonzeros; rounding adds 0 %', lines[2])
     assert len(lines) == 7
 
 
@@ -140,13 +142,13 @@ def test_slots_that_are_too_fine_end_the_list():
     ("formulation", "values", "message"),
     [
         # Half a start is none.
-        ("mode", {"x": 0.5}, r"the values of the model are no solution: x\[0,0,0\] is 0.5, and must be whole"),
+        ("mode", {"x": 0.5}, r"the values of the model are not a solution: x\[0,0,0\] is 0.5"),
         # Every job starts in every slot, on every node.
-        ("node", {"X": 1, "Y": 1, "Z": 1}, "the values of the model are no solution: .*do not fit"),
+        ("node", {"X": 1, "Y": 1, "Z": 1}, "the values of the model are not a solution: .*do not fit"),
         # Every job starts everywhere, and has no task.
-        ("count", {"w": 1, "n": 0}, "the values of the model are no solution: "),
+        ("count", {"w": 1, "n": 0}, "the values of the model are not a solution: "),
         # No job starts.
-        ("node", {"Y": 0, "Z": 1}, "the values of the model are no valid schedule: "),
+        ("node", {"Y": 0, "Z": 1}, "the values of the model are not a valid schedule: "),
     ],
 )
 def test_values_that_are_no_solution_are_one_error(formulation, values, message):

@@ -61,7 +61,7 @@ def test_a_lateness_may_be_negative():
 
 @pytest.mark.parametrize("call", [coalloc.solve, coalloc.lower_bound, coalloc.build_model])
 def test_a_lateness_without_due_dates_is_refused(call):
-    with pytest.raises(CoallocError, match=r"^objective 'maximum-lateness' needs a due_date of at least one job$"):
+    with pytest.raises(CoallocError, match=r"^objective 'maximum-lateness' requires at least one job with a due_date$"):
         call(one_processor(Job("A", 1, 4.0)), objective="maximum-lateness", slot=1.0)
 
 

@@ -214,7 +214,10 @@ def test_a_reservation_loads_links_while_starts_are_kept() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"resources": {"licences": 2.0}}, "job J1 alone requires 2 of the resource licences of C1, whose capacity is 1"),
+        (
+            {"resources": {"licences": 2.0}},
+            "job J1 alone requires 2 of the resource licences of C1, whose capacity is 1",
+        ),
         ({"task_resources": {"gpus": 1.0}}, "job J1 requires more of a resource than its nodes have"),
     ],
 )

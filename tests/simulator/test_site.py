@@ -204,8 +204,11 @@ TWO = Instance(grid(2, 3), [Job("A", tasks=3, base_time=1.0)])
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("S-C1", "the router sent 'A' (tasks: 3) to site 'S-C1', which has room for 2 (time 0 s: 0 jobs ended"),
-        (None, "the router sent 'A' to an unknown site (time 0 s: 0 jobs ended"),
+        (
+            "S-C1",
+            "the router sent job 'A' (3 tasks) to site 'S-C1', which has room for 2 tasks (time 0 s: 0 jobs ended",
+        ),
+        (None, "the router sent job 'A' to an unknown site (time 0 s: 0 jobs ended"),
     ],
 )
 def test_the_engine_believes_no_router(where, message):

@@ -247,8 +247,8 @@ def test_a_part_of_a_node_is_not_reserved():
 @pytest.mark.parametrize("name", ["grid", "loras"])
 def test_what_does_not_know_windows_refuses_them(name):
     why = {
-        "grid": "its broker counts on all processors of a site, for every job and at all times",
-        "loras": "it looks at tasks and memory on nodes now, not at who may use them, nor at what is to come",
+        "grid": "its broker assumes that all processors of a site are available to every job at all times",
+        "loras": "it considers only the current tasks and memory of nodes",
     }
     with pytest.raises(CoallocError) as caught:
         coalloc.simulate(Instance(pool(1, Window("C1", 5.0, 9.0)), [Job("A", 1, 1.0)]), name)

@@ -55,7 +55,7 @@ def test_a_solve_that_is_over_is_not_cancelled() -> None:
 def test_a_solve_that_is_cancelled_at_once_is_one_error() -> None:
     cancel = threading.Event()
     cancel.set()
-    with pytest.raises(CoallocError, match="the solve was cancelled before anything was known"):
+    with pytest.raises(CoallocError, match="the solve was cancelled before it had a result"):
         coalloc.solve(HARD, cancel=cancel)
 
 

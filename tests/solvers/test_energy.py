@@ -514,7 +514,9 @@ def test_beyond_the_size_limit_the_best_schedule_and_the_bound_of_the_relaxation
     assert (found.status, found.stopped_by, found.timings["build"]) == ("feasible", "time", 0.0)
     if objective == "energy":
         assert where in found.message
-        assert found.message.endswith("the schedule is the best that was found, the bound that of the relaxations")
+        assert found.message.endswith(
+            "the result is the best schedule of the searches with the bound of the relaxations"
+        )
     assert coalloc.lower_bound(instance, objective) <= found.lower_bound * (1.0 + 1e-9)
     assert found.lower_bound <= found.objective
     with pytest.raises(CoallocError, match="above 100: take a"):

@@ -66,7 +66,7 @@ def test_what_cannot_be_kept_is_infeasible():
     fixed = [Fixed("B", start=0.0, within=["C2"]), Fixed("A", start=1.0, within=["C2"])]
     result = coalloc.solve(INSTANCE, slot=1.0, fixed=fixed)
     assert result.status == "infeasible"
-    assert result.message.startswith("a complete method proves that no schedule keeps what is fixed")
+    assert result.message.startswith("a complete method proves that no schedule satisfies what is fixed")
 
 
 def test_faults_of_what_is_fixed_come_at_once():
@@ -94,7 +94,7 @@ def test_faults_of_what_is_fixed_come_at_once():
 
 
 def test_other_models_refuse_what_is_fixed():
-    with pytest.raises(CoallocError, match=r"^fixed is for model 'oas', not for 'pas'$"):
+    with pytest.raises(CoallocError, match=r"^fixed is model 'oas', got 'pas'$"):
         coalloc.solve(INSTANCE, model="pas", fixed=[Fixed("B", start=0.0)])
     with pytest.raises(CoallocError, match=r"^constraints and fixed placements are for regular objectives"):
         coalloc.solve(INSTANCE, objective="energy", fixed=[Fixed("B", start=0.0)])
@@ -122,8 +122,8 @@ def test_brute_force_agrees(seed):
 def test_a_start_of_some_jobs_is_completed():
     first = coalloc.solve(INSTANCE, slot=1.0).schedule
     result = coalloc.solve(INSTANCE, slot=1.0, start=Schedule(first.placements[1:3], slot=1.0), formulation="mode")
-    assert result.message == "start has 2 of 4 jobs, the others were placed by a list"
-    assert (result.status, result.trace[0].source) == ("optimal", "start, completed")
+    assert result.message == "start has 2 of 4 jobs, a list schedule added the others"
+    assert (result.status, result.trace[0].source) == ("optimal", "warm start, completed")
 
 
 def test_a_start_that_cannot_be_completed_says_so():
@@ -133,14 +133,14 @@ def test_a_start_that_cannot_be_completed_says_so():
     start = Schedule([coalloc.Placement("B", 0.0, 10.0, ["C2/0-1"])])
     result = coalloc.solve(instance, start=start)
     assert (result.status, result.objective) == ("optimal", 20.0)
-    assert result.message == "start has 1 of 2 jobs, no list placed the others beside them: it was left out"
+    assert result.message == "start has 1 of 2 jobs, no list schedule could add the others; it was ignored"
 
 
 def test_a_start_that_is_not_what_is_fixed_is_left_out():
     first = coalloc.solve(INSTANCE, slot=1.0, fixed=[Fixed("A", shape=0)]).schedule
     result = coalloc.solve(INSTANCE, slot=1.0, fixed=[Fixed("A", shape=1)], start=first)
     assert (result.status, result.schedule["A"].shape) == ("optimal", 1)
-    assert result.message == "start was left out: job 'A' does not have its fixed shape"
+    assert result.message == "start was ignored: job 'A' does not have its fixed shape"
 
 
 def counts_of(instance: Instance, nodes: list[str]) -> dict[str, int]:
@@ -203,7 +203,7 @@ def test_a_model_keeps_what_is_fixed():
     solve_model(model, SolverLimits(time=60.0), integral=True)
     schedule = coalloc.schedule_of_model(model)
     assert (schedule["A"].start, max(p.end for p in schedule)) == (5.0, 17.0)
-    with pytest.raises(CoallocError, match="horizon, constraints and fixed are for model 'oas', not for 'pas'"):
+    with pytest.raises(CoallocError, match="horizon, constraints and fixed are model 'oas', got 'pas'"):
         coalloc.build_model(INSTANCE, model="pas", fixed=[Fixed("A", start=5.0)])
 
 
@@ -211,7 +211,7 @@ def test_a_bound_counts_what_is_fixed():
     # A starts at 20 s, and takes 6 s at the least.
     assert coalloc.lower_bound(INSTANCE, fixed=[Fixed("A", start=20.0)]) == pytest.approx(26.0)
     assert coalloc.lower_bound(INSTANCE, fixed=[Fixed("A", start=20.0, shape=0)]) == pytest.approx(30.0)
-    with pytest.raises(CoallocError, match="fixed is for regular objectives, not for 'energy'"):
+    with pytest.raises(CoallocError, match="fixed requires a regular objective, got 'energy'"):
         coalloc.lower_bound(INSTANCE, "energy", fixed=[Fixed("A", start=20.0)])
 
 

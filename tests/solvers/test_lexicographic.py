@@ -90,14 +90,14 @@ class Squares(RegularObjective):
 @pytest.mark.parametrize(
     ("objective", "line"),
     [
-        ((), "objectives in order of priority must be regular ones, at least one, got none"),
+        ((), "lexicographic optimization requires one or more regular objectives, got none"),
         (
             ("makespan", "energy"),
-            "objectives in order of priority must be regular ones, at least one, got makespan, energy",
+            "lexicographic optimization requires one or more regular objectives, got makespan, energy",
         ),
         (("mean-wait", "makespan"), "all objectives but the last must be maxima .*, got 'mean-wait'"),
         ((Squares(), "makespan"), "all objectives but the last must be maxima .*, got 'squares'"),
-        (("makespan", "makespan"), "objectives in order of priority must differ"),
+        (("makespan", "makespan"), "lexicographic optimization requires distinct objectives"),
         (("makespan", "waits"), "objective of model 'oas' must be one of .*, got 'waits'"),
     ],
 )
@@ -107,7 +107,7 @@ def test_what_is_refused(objective, line):
 
 
 def test_other_models_have_one_objective():
-    with pytest.raises(CoallocError, match=r"^several objectives are for model 'oas', not for 'pas'$"):
+    with pytest.raises(CoallocError, match=r"^several objectives require model 'oas', got 'pas'$"):
         coalloc.solve(cluster(1, Job("A", 1, 10.0)), model="pas", objective=RESPONSE)
 
 

@@ -64,7 +64,7 @@ def test_infeasible_has_a_reason_for_each_job_that_is() -> None:
     assert (result.status, result.stopped_by, result.schedule) == ("infeasible", "proof", None)
     assert (result.objective, result.lower_bound, result.gap) == (None, None, None)
     first, second = result.message.split("; ")
-    assert "'J1' saturates a link wherever it runs" in first
+    assert "'J1' saturates a link on every allocation" in first
     assert "10 MB/s on the link of 'C1', which carries 5 MB/s" in first
     assert "20 MB/s on the link of 'C1'" in second
 
@@ -315,7 +315,7 @@ def test_no_process_is_started_for_which_no_time_is_left(
 
 def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     # Here nothing else improves on the list schedule.
-    without(monkeypatch, "sampling", "simulated annealing", "large neighbourhoods", set_tree.METHOD.name)
+    without(monkeypatch, "sampling", "simulated annealing", "large neighbourhood search", set_tree.METHOD.name)
     monkeypatch.setattr(BeamSearch, "round", lambda _: time.sleep(0.01))
     instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
     result = coalloc.solve(instance, slot="15%", time_limit=60.0, threads=2, gap=0.015)
@@ -359,7 +359,7 @@ def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, s
         return ModelSolution(SolveStatus.UNKNOWN, "interrupt", None, 0.0, ModelSize(0, 0, 0, 0))
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, "branch and bound", "sampling", "simulated annealing", "large neighbourhoods", "Pumpkin")
+    without(monkeypatch, "branch and bound", "sampling", "simulated annealing", "large neighbourhood search", "Pumpkin")
     result = solve_oas(five(), SolveOptions(slot=slot), run_model=interrupted)
     assert (result.stopped_by, result.status, len(runs)) == ("interrupt", "feasible", 1)
 
@@ -396,7 +396,7 @@ def test_a_start_is_moved_left() -> None:
 
 def test_a_start_that_breaks_a_rule_is_refused_with_the_rule() -> None:
     overlapping = (*OPTIMAL[:4], (30.0, 50.0, "C1/1"))
-    with pytest.raises(CoallocError, match=r"start is not a valid schedule of the instance: .*C1/1"):
+    with pytest.raises(CoallocError, match=r"start must be a valid schedule of the instance: .*C1/1"):
         coalloc.solve(five(), slot=10.0, start=in_whole_slots(five(), overlapping, 10.0))
     with pytest.raises(CoallocError, match="start is not a valid schedule"):
         coalloc.solve(five(), slot=10.0, start=Schedule(()))

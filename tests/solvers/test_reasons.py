@@ -10,7 +10,7 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.reasons import irreducible, reasons_of
 
 FOUR = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=1.0)])
-NEEDED = "no schedule keeps all of these, each of which is needed: "
+NEEDED = "no schedule satisfies this irreducible: "
 
 
 def message(instance: Instance, **options: object) -> str:
@@ -52,7 +52,7 @@ def test_a_window_before_a_deadline():
     platform = FOUR.replace(unavailable=[Window("C1", 20.0, 40.0, group=0, processors=2), Window("C1", 900.0, 901.0)])
     jobs = [Job("A", 3, 25.0, deadline=44.0), Job("C", 2, 10.0, deadline=30.0)]
     assert message(Instance(platform, jobs), slot=1.0, formulation="mode") == (
-        f"{NEEDED}job 'A' has to end by 44 s; 2 processors of group 0 of 'C1' are not there from 20 s to 40 s"
+        f"{NEEDED}job 'A' has to end by 44 s; 2 processors of group 0 of 'C1' are unavailable from 20 s to 40 s"
     )
 
 
@@ -94,7 +94,7 @@ def test_deadlines_that_contradict_each_other_are_proven_in_continuous_time(monk
     result = coalloc.solve(Instance(platform, jobs))
     assert result.status == "infeasible"
     assert result.message == (
-        "no schedule keeps all of these, each of which is needed: job 'A' has to end by 11 s; "
+        "no schedule satisfies this irreducible: job 'A' has to end by 11 s; "
         "job 'B' has to end by 21 s; job 'C' has to end by 25 s"
     )
     assert coalloc.solve(Instance(platform, [job.replace(deadline=40.5) for job in jobs])).status == "optimal"

@@ -37,7 +37,7 @@ def test_no_jobs_take_no_time():
 def test_an_instance_without_a_schedule_has_no_floor():
     clusters = [Cluster(name, [NodeGroup(1, power=1.0)], link_bandwidth=1.0) for name in ("C1", "C2")]
     job = Job("J1", tasks=2, base_time=100.0, processing_share=0.5, task_bandwidth=10.0)
-    with pytest.raises(CoallocError, match="'J1' saturates a link wherever it runs"):
+    with pytest.raises(CoallocError, match="'J1' saturates a link on every allocation"):
         rounded_down_makespan(Instance(Platform(clusters), [job]), 10.0)
 
 

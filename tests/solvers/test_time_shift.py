@@ -190,7 +190,7 @@ def test_explanations_have_the_bounds_of_near_0_and_the_instants_of_the_instance
     waits = coalloc.explain(two_nodes(UNIX), schedule, jobs=["J2"]).of("wait")
     assert waits[0].sentence.startswith("job 'J2' waits from 1700000003 s to 1700000033 s: ")
     late = two_nodes(UNIX).replace(jobs=[job.replace(deadline=UNIX + 25.0) for job in two_nodes(UNIX).jobs])
-    assert "has to end by 1700000028 s, and cannot before 1700000033 s" in str(coalloc.explain(late))
+    assert "has to end by 1700000028 s, but cannot end before 1700000033 s" in str(coalloc.explain(late))
 
 
 def test_reasons_are_sought_on_the_shifted_clock_and_told_on_the_users(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,7 +197,7 @@ def test_that_a_log_is_not_possible_stands_first(tmp_path):
         ({"window": 1e-3}, "make at most 100000 windows"),
         ({"time_limit": 0.0}, "time_limit: must be above 0 s"),
         ({"processes": 0}, "processes: must be at least 1"),
-        ({"policy": "fastest"}, "there is no policy 'fastest'"),
+        ({"policy": "fastest"}, "unknown policy 'fastest'"),
         (
             {"policy": None},
             "'month' does not say when its jobs started, so that no past can be held against",

@@ -144,12 +144,12 @@ def test_an_interrupted_study_keeps_what_has_ended(tmp_path):
         (
             Instance(Platform([site("slow", 1.0), site("fast", 2.0, efficiency=None)]), []),
             {"strategies": ["MLp_eff"]},
-            "strategy 'MLp_eff' needs the efficiency of every cluster; 'fast' has none",
+            "strategy 'MLp_eff' requires the efficiency of every cluster; 'fast' has none",
         ),
         (
             Instance(PLATFORM, [Job("J1", 3, 1.0)]),
             {},
-            "job 'J1' has 3 tasks, and no cluster as many processors",
+            "job 'J1' has 3 tasks, but no cluster has as many processors",
         ),
     ],
 )

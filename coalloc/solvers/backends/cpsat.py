@@ -255,7 +255,7 @@ def _loads(context: Context) -> bool:
     return has_core and (_accepts_slots(context) or _accepts_seconds(context))
 
 
-LOADING = Method("CP-SAT loads", _load, _loads)
+LOADING = Method("CP-SAT startup", _load, _loads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +330,7 @@ def _solve_on_grids(context: Context) -> None:
             return
 
 
-ON_GRIDS = Method("CP-SAT on grids", _solve_on_grids, _accepts_seconds, stage="solve", is_complete=True)
+ON_GRIDS = Method("CP-SAT on time grids", _solve_on_grids, _accepts_seconds, stage="solve", is_complete=True)
 
 
 def _grids(context: Context) -> list[float]:

@@ -203,7 +203,7 @@ def minimised_objective(model: pyo.ConcreteModel) -> Any:
 
     active = list(model.component_data_objects(pyo.Objective, active=True))
     if len(active) != 1 or active[0].sense != pyo.minimize:
-        raise CoallocError(f"a model must have one active objective, to be minimised; {model.name!r} has not")
+        raise CoallocError(f"a model must have one active objective to minimise; {model.name!r} does not")
     return active[0]
 
 

@@ -82,7 +82,7 @@ def solver_named(name: str, *, work_limit: int | None = None) -> Callable[..., M
     """
     _solver(name)
     if work_limit is not None:
-        raise CoallocError(f"work_limit is for solver='highs'; {name!r} takes time_limit")
+        raise CoallocError(f"work_limit requires solver='highs'; with {name!r} use time_limit")
     return partial(solve_with, name)
 
 
@@ -171,7 +171,7 @@ def _solver(name: str) -> Any:
         is_available = _is_available(solver)
     if not is_available:
         found = ", ".join(available_solvers())
-        raise CoallocError(f"solver {name!r} is not installed, or unknown to Pyomo; found here: {found}")
+        raise CoallocError(f"solver {name!r} is not installed or unknown to Pyomo; available: {found}")
     return solver
 
 

@@ -60,7 +60,7 @@ class Worker:
                 child_command(module), stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
             )
         except OSError as error:
-            self._note(f"no process can be started: {reason_of(error)}")
+            self._note(f"its process cannot start: {reason_of(error)}")
             return None
         assert child.stdin is not None
         assert child.stdout is not None
@@ -143,7 +143,7 @@ class Worker:
             if isinstance(message, dict):
                 yield message
                 return
-        self._note(f"wrote a line that is no message: {_shown(line)}")
+        self._note(f"its process sent an invalid message: {_shown(line)}")
 
     def _note_its_end(self) -> None:
         """Note, once, how a process ended that nobody has ended here."""
@@ -152,11 +152,11 @@ class Worker:
         self._is_ending = True
         code = self._child.wait()
         if code < 0:
-            self._note(f"the process was ended by signal {-code}")
+            self._note(f"its process was ended by signal {-code}")
             return
         self._stderr_reader.join(GRACE)
         reason = "".join(f": {_shown(line)}" for line in self._last_words)
-        self._note(f"the process ended with exit code {code}{reason}")
+        self._note(f"its process ended with exit code {code}{reason}")
 
 
 def _shown(line: bytes) -> str:

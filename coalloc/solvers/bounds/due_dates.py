@@ -124,4 +124,4 @@ def _run(context: Context) -> None:
             return
 
 
-METHOD = Method("jobs that are due", _run, lambda context: is_for(context.criterion), share=SHARE, stage="bound")
+METHOD = Method("due dates", _run, lambda context: is_for(context.criterion), share=SHARE, stage="bound")

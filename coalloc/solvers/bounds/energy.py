@@ -26,8 +26,9 @@ from coalloc.solvers.result import SolveStatus
 UNKNOWN_WORDS = frozenset(WORDS) - {"eligible", "requires"}
 """The words that energy and EDP do not know: all but where a job may be, which is as where it finds memory."""
 WHY_UNKNOWN = (
-    "its bounds and searches count on jobs of one run time by power, in any order, that take processors, links and "
-    "memory alone, and on nodes always there"
+    "energy methods support only rigid jobs with one reference run time, without precedence, that use processors, "
+    "links "
+    "and memory on permanently available nodes"
 )
 """Why not."""
 
@@ -46,7 +47,7 @@ def energy_bound(
 
     Raises :class:`CoallocError` where watts are missing, or where no schedule keeps ``makespan_limit`` (s).
     """
-    refuse_words(instance, f"the bound of objective {objective!r}", UNKNOWN_WORDS, WHY_UNKNOWN)
+    refuse_words(instance, f"lower_bound with objective {objective!r}", UNKNOWN_WORDS, WHY_UNKNOWN)
     deadline = time.perf_counter() + time_limit
     problem = discretise(instance, None, scope=scope)
     rates = _rates(problem, power_management, working)
@@ -72,7 +73,7 @@ def _over_makespans(problem: Problem, delay: int, makespan_limit: float | None, 
 
 def _why(makespan: float, limit: float | None) -> str:
     is_long = limit is not None and makespan > limit
-    return f"it takes {makespan:g} s at least" if is_long else "the nodes have too few cores"
+    return f"the minimum is at least {makespan:g} s" if is_long else "the nodes have too few cores"
 
 
 def _rates(problem: Problem, power_management: bool | None, working: Working) -> Rates:
@@ -81,7 +82,7 @@ def _rates(problem: Problem, power_management: bool | None, working: Working) ->
         rates = always_on_rates if power_management is False else switched_rates
         return rates(problem, working)
     if working != "total":
-        raise CoallocError(f"working={working!r} is for clusters with power_states, not for nodes with watts")
+        raise CoallocError(f"working={working!r} requires clusters with power_states, but the nodes have watts")
     return node_rates(problem)
 
 

@@ -326,7 +326,7 @@ def _accepts(context: Context) -> bool:
     return context.criterion.objective.is_latest_end
 
 
-METHOD = Method("feasible sets", _run, _accepts, share=SHARE, stage="bound")
+METHOD = Method("feasible-set LP", _run, _accepts, share=SHARE, stage="bound")
 
 
 def _branch(context: Context) -> None:
@@ -341,5 +341,5 @@ def _branch(context: Context) -> None:
     )
 
 
-BRANCHING = Method("feasible sets, level by level", _branch, _accepts, share=BRANCHING_SHARE, stage="bound")
+BRANCHING = Method("feasible-set LP by levels", _branch, _accepts, share=BRANCHING_SHARE, stage="bound")
 BRIEF_BRANCHING = Method(BRANCHING.name, _branch, _accepts, share=BRIEF_SHARE, stage="bound")

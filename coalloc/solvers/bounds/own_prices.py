@@ -263,4 +263,4 @@ def _accepts(context: Context) -> bool:
     return context.criterion.is_sum and is_long and len(context.problem.jobs) >= FEWEST_JOBS
 
 
-METHOD = Method("prices of jobs over time", _run, _accepts, share=SHARE, stage="bound", repeats=True)
+METHOD = Method("dual prices of jobs over time", _run, _accepts, share=SHARE, stage="bound", repeats=True)

@@ -229,4 +229,4 @@ def _accepts(context: Context) -> bool:
     return context.criterion.is_sum
 
 
-METHOD = Method("prices over time", _run, _accepts, share=SHARE, stage="bound", repeats=True)
+METHOD = Method("dual prices over time", _run, _accepts, share=SHARE, stage="bound", repeats=True)

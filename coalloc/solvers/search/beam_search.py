@@ -343,4 +343,4 @@ def accepts_pools(context: Context) -> bool:
 
 METHOD = Method("beam search", _run, accepts, share=SHARE, repeats=True)
 SHORT = Method("beam search", _run, _accepts_fewer, share=SHORT_SHARE, repeats=True)
-BY_KNAPSACKS = Method("beam search by knapsacks", _run_packed, accepts_pools, share=PACKED_SHARE, repeats=True)
+BY_KNAPSACKS = Method("knapsack beam search", _run_packed, accepts_pools, share=PACKED_SHARE, repeats=True)

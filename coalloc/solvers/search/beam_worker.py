@@ -101,4 +101,4 @@ def _accepts(context: Context) -> bool:
     return accepts(context) and context.call.options.work_limit is None and context.call.remaining > LOADING_TIME
 
 
-METHOD = Method("beam search on other cores", _run, _accepts)
+METHOD = Method("parallel beam search", _run, _accepts)

@@ -311,4 +311,4 @@ def _may_seek(context: Context) -> bool:
 
 METHOD = Method("branch and bound", _run, _accepts, share=SHARE)
 BRIEF = Method(METHOD.name, _run_briefly, _accepts_briefly, share=SHARE)
-IN_TIME = Method("branch and bound for what ends in time", _seek, _may_seek, share=SHARE)
+IN_TIME = Method("branch and bound for deadlines", _seek, _may_seek, share=SHARE)

@@ -59,4 +59,4 @@ def _accepts(context: Context) -> bool:
     return is_other and bool(context.problem.jobs) and may_search(context.problem)
 
 
-METHOD = Method("branch and bound of maxima", _run, _accepts, share=SHARE)
+METHOD = Method("branch and bound for maxima", _run, _accepts, share=SHARE)

@@ -212,4 +212,4 @@ def _accepts(context: Context) -> bool:
     return context.criterion.is_sum and may_search_sum(context.criterion)
 
 
-METHOD = Method("branch and bound of sums", _run, _accepts, share=SHARE)
+METHOD = Method("branch and bound for sums", _run, _accepts, share=SHARE)

@@ -27,5 +27,5 @@ def _accepts_early(context: Context) -> bool:
     return sets is not None and sets.gain_of_links >= LEAST_GAIN and _accepts(context)
 
 
-METHOD = Method("CP-SAT beside trees", cpsat.begin_beside, _accepts)
+METHOD = Method("CP-SAT in parallel", cpsat.begin_beside, _accepts)
 EARLY = Method(METHOD.name, cpsat.begin_beside, _accepts_early)

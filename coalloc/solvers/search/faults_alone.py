@@ -133,4 +133,4 @@ def search_by_faults(context: Context) -> None:
         _Search(context, rng, Generation(context.problem)).run()
 
 
-METHOD = Method("lists by faults", search_by_faults, lambda context: bool(context.refusing), share=SHARE, repeats=True)
+METHOD = Method("list repair", search_by_faults, lambda context: bool(context.refusing), share=SHARE, repeats=True)

@@ -197,4 +197,4 @@ def _accepts(context: Context) -> bool:
     return is_small and bool(context.best) and context.is_free
 
 
-METHOD = Method("large neighbourhoods", _run, _accepts, share=SHARE, repeats=True)
+METHOD = Method("large neighbourhood search", _run, _accepts, share=SHARE, repeats=True)

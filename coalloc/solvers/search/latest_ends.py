@@ -65,4 +65,4 @@ def _accepts(context: Context) -> bool:
     return not context.best and not all(map(math.isinf, context.problem.latest_ends))
 
 
-METHOD = Method("latest ends", _run, _accepts, share=SHARE, repeats=True)
+METHOD = Method("deadline-feasibility search", _run, _accepts, share=SHARE, repeats=True)

@@ -169,4 +169,4 @@ def _accepts(context: Context) -> bool:
     return is_asked and is_worth_compiling(context) and may_compile(problem)
 
 
-METHOD = Method("annealing of lists", _run, _accepts, share=SHARE, repeats=True)
+METHOD = Method("list annealing", _run, _accepts, share=SHARE, repeats=True)

@@ -149,4 +149,4 @@ def _accepts(context: Context) -> bool:
     return is_long and len(context.problem.classes) == 1 and context.is_free and bool(context.best)
 
 
-METHOD = Method("annealing of the pool", _run, _accepts, share=SHARE)
+METHOD = Method("annealing on identical processors", _run, _accepts, share=SHARE)

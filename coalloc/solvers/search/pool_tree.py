@@ -333,4 +333,4 @@ def _accepts(context: Context) -> bool:
     return pool is not None and pool.units(context.cost) <= MOST_UNITS
 
 
-METHOD = Method("branch and bound of one pool", _run, _accepts, share=SHARE)
+METHOD = Method("branch and bound on identical processors", _run, _accepts, share=SHARE)

@@ -357,7 +357,7 @@ def test_without_any_other_solver_there_is_highs() -> None:
 
 
 def test_a_limit_on_work_is_for_highs(cbc: str) -> None:
-    with pytest.raises(CoallocError, match="work_limit is for solver='highs'; 'cbc' takes time_limit"):
+    with pytest.raises(CoallocError, match="work_limit requires solver='highs'; with 'cbc' takes time_limit"):
         solver_named(cbc, work_limit=10)
 
 

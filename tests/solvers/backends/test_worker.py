@@ -57,15 +57,15 @@ def test_a_line_that_is_no_message_is_noted_and_skipped(child: Callable[[str], s
     messages, notes = asked(child(code))
     assert messages == [{"status": "DONE"}]
     shown = "\ufffd" if line == "\\xff" else line
-    assert notes == [f"wrote a line that is no message: {shown}"]
+    assert notes == [f"its process sent an invalid message: {shown}"]
 
 
 @pytest.mark.parametrize(
     ("failure", "note"),
     [
-        ("raise ValueError('no such thing')", "the process ended with exit code 1: ValueError: no such thing"),
-        ("import os; os._exit(3)", "the process ended with exit code 3"),
-        ("import os; os.kill(os.getpid(), 9)", "the process was ended by signal 9"),
+        ("raise ValueError('no such thing')", "its process ended with exit code 1: ValueError: no such thing"),
+        ("import os; os._exit(3)", "its process ended with exit code 3"),
+        ("import os; os.kill(os.getpid(), 9)", "its process was ended by signal 9"),
     ],
 )
 def test_the_end_of_a_child_that_fails_is_noted_once(child: Callable[[str], str], failure: str, note: str) -> None:
@@ -83,7 +83,7 @@ def test_the_end_of_a_child_that_is_only_listened_to_is_noted(child: Callable[[s
         worker.tell({})
         while not notes and time.monotonic() < deadline:
             assert list(worker.news()) == []
-    assert notes == ["the process ended with exit code 2"]
+    assert notes == ["its process ended with exit code 2"]
 
 
 def test_a_child_that_is_ended_here_has_not_failed(child: Callable[[str], str]) -> None:
@@ -96,11 +96,11 @@ def test_a_child_that_is_ended_here_has_not_failed(child: Callable[[str], str]) 
 
 def test_a_process_that_cannot_be_started_is_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    assert asked("json") == ([], ["no process can be started: no such file or directory"])
+    assert asked("json") == ([], ["its process cannot start: no such file or directory"])
 
 
 @pytest.mark.parametrize(
-    ("python", "note"), [("false", "the process ended with exit code 1"), ("/", "no process can be started")]
+    ("python", "note"), [("false", "its process ended with exit code 1"), ("/", "no process can be started")]
 )
 def test_a_solve_goes_on_without_the_cores_whose_processes_fail(
     monkeypatch: pytest.MonkeyPatch, python: str, note: str

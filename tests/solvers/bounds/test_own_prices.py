@@ -149,4 +149,4 @@ def test_a_search_for_a_sum_is_proven_by_own_prices():
     ends = np.cumsum([job.base_time for job in jobs])
     assert result.objective == pytest.approx(sum(ends) - sum(job.arrival for job in jobs))
     assert result.gap <= 0.05
-    assert any(point.source == "prices of jobs over time" for point in result.trace)
+    assert any(point.source == "dual prices of jobs over time" for point in result.trace)

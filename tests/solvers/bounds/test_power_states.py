@@ -133,7 +133,7 @@ def test_jobs_of_one_size_are_one_row():
             [Cluster("W", [NodeGroup(1, 1.0, idle_watts=1.0, static_watts=1.0, core_watts=1.0)], 0.0)],
             [Job("J1", 1, 1.0)],
             {"working": "extra"},
-            r"working='extra' is for clusters with power_states, not for nodes with watts$",
+            r"working='extra' requires clusters with power_states, but the nodes have watts$",
         ),
         (
             [site("S"), site("T")],
@@ -153,7 +153,7 @@ def test_what_cannot_be_bounded_is_one_line(clusters, jobs, options, fault):
 
 @pytest.mark.parametrize("option", [{"power_management": True}, {"working": "extra"}])
 def test_watts_say_nothing_of_times(option):
-    with pytest.raises(CoallocError, match=f"{next(iter(option))} is for objectives energy and edp, not 'makespan'"):
+    with pytest.raises(CoallocError, match=f"{next(iter(option))} requires objective energy and edp, not 'makespan'"):
         coalloc.lower_bound(on_one_site(), **option)
 
 

@@ -9,7 +9,7 @@ from coalloc import Cluster, Fixed, Instance, Job, NodeGroup, Platform
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.words import small_word_instance
 
-SOURCE = "branch and bound of maxima"
+SOURCE = "branch and bound for maxima"
 
 
 def on_nodes(num_nodes: int, *jobs: Job) -> Instance:
