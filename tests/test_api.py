@@ -149,9 +149,9 @@ def test_an_unknown_keyword_is_an_error_that_lists_what_there_is(function):
         ({"threads": True}, "threads: must be an integer, got True"),
         ({"seed": -1}, "seed: must be at least 0, got -1"),
         ({"solver": "magic"}, "solver 'magic' is not installed or unknown to Pyomo; available: highs"),
-        ({"model": "pas"}, "model 'pas' has no slots"),
-        ({"model": "pas", "slot": None, "start": Schedule(())}, "start is for model 'oas'"),
-        ({"slot": None, "formulation": "count"}, "a formulation needs a slot"),
+        ({"model": "pas"}, "model 'pas' does not support slot"),
+        ({"model": "pas", "slot": None, "start": Schedule(())}, "start requires model 'oas'"),
+        ({"slot": None, "formulation": "count"}, "a formulation requires a time slot"),
     ],
 )
 def test_an_option_that_is_not_supported_is_one_error(options, message):
@@ -174,7 +174,7 @@ def test_a_slot_that_is_none(slot):
 
 
 def test_a_slot_too_fine_to_build_is_refused_with_the_remedy():
-    with pytest.raises(CoallocError, match=r'slot=1e-05 means 1e-05 s: use a coarser slot \(did you mean slot="50%"'):
+    with pytest.raises(CoallocError, match=r'slot=1e-05 is 1e-05 s: use a coarser slot \(did you mean slot="50%"'):
         coalloc.solve(small_instance(1)[0], slot=1e-5, formulation="count")
 
 
@@ -247,7 +247,7 @@ def test_infeasible_is_said_with_the_job_and_the_link():
     assert (result.schedule, result.objective, result.gap) == (None, None, None)
     assert result.message == (
         "job 'J1' saturates a link on every allocation: "
-        "at best it puts 100 MB/s on the link of 'C2', which carries 50 MB/s"
+        "it puts at least 100 MB/s on the link of 'C2', whose limit is 50 MB/s"
     )
     assert coalloc.solve(overloaded(), slot=50, saturation=1.0).objective == 100.0
 
@@ -255,7 +255,7 @@ def test_infeasible_is_said_with_the_job_and_the_link():
 def test_a_schedule_of_ours_that_is_wrong_is_a_fault_of_ours(monkeypatch):
     violation = coalloc.results.Violation("overlap", ("J1",), "C1/0", 0.0, 2.0, 1.0, "J1 and J2 hold C1/0")
     monkeypatch.setattr(call, "check", lambda *_: [violation])
-    with pytest.raises(InternalError, match="breaks 1 rules: J1 and J2 hold C1/0"):
+    with pytest.raises(InternalError, match="the schedule of a solver has 1 violations: J1 and J2 hold C1/0"):
         coalloc.solve(tiny(), slot=50)
 
 
@@ -333,8 +333,8 @@ def test_the_same_seed_gives_the_same_answer(options):
     ("options", "message"),
     [
         # The job of 100 s on both nodes takes two slots of 50 s.
-        ({"horizon": 1}, "no model: job 'J1' ends after 2 slots, but must end within 1"),
-        ({"horizon": 0}, "no model: job 'J1' ends after 2 slots, but must end within 0"),
+        ({"horizon": 1}, "no model: job 'J1' cannot end before 2 slots, but must end within 1"),
+        ({"horizon": 0}, "no model: job 'J1' cannot end before 2 slots, but must end within 0"),
         ({"horizon": -1}, "horizon: must be from 0 to 1e+15, got -1"),
         ({"horizon": math.inf}, "horizon: must be from 0 to 1e+15, got inf"),
         ({"horizon": 10**400}, "horizon: must be a number or None, got a number with about 401 digits"),
@@ -374,7 +374,9 @@ def test_a_start_is_the_first_incumbent_where_it_is_the_better():
     started = coalloc.solve(instance, **goal, start=proven.schedule)
     first = next(point.incumbent for point in proven.trace if point.incumbent is not None)
     assert first > proven.objective, "else this test says nothing"
-    assert [point.incumbent for point in started.trace if point.source == "start"] == [pytest.approx(proven.objective)]
+    assert [point.incumbent for point in started.trace if point.source == "warm start"] == [
+        pytest.approx(proven.objective)
+    ]
     assert coalloc.solve(instance, slot="100%", start=best.schedule).objective == best.objective
 
 

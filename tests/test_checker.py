@@ -142,8 +142,8 @@ def test_too_short_and_too_long_are_told_apart(grid):
     instance, schedule = grid
     (early,) = check(instance, changed(schedule, "J3", end=49.0))
     (late,) = check(instance, changed(schedule, "J3", end=51.0))
-    assert early.sentence == "job J3 ends too early: it lasts 29 s and takes 30 s"
-    assert late.sentence == "job J3 ends too late: it lasts 31 s and takes 30 s"
+    assert early.sentence == "job J3 ends too early: it lasts 29 s, but must last 30 s"
+    assert late.sentence == "job J3 ends too late: it lasts 31 s but must last 30 s"
 
 
 def test_an_overload_is_one_violation_with_its_peak(grid):
@@ -302,7 +302,7 @@ def test_the_tasks_on_a_node_share_its_memory(memory, links):
     assert (violation.rule, violation.jobs, violation.where) == ("memory", ("J1", "J2", "J4"), "C/0")
     assert (violation.when, violation.amount, violation.limit) == (5.0, 1400.0, 1000.0)
     assert violation.sentence == (
-        "tasks on node C/0 ask for up to 1400 MB of memory from 5 s to 10 s, it has 1000 MB; then J1, J2, J4 held it"
+        "tasks on node C/0 require up to 1400 MB of memory from 5 s to 10 s, but it has 1000 MB; jobs then: J1, J2, J4"
     )
 
 
@@ -337,7 +337,7 @@ def test_a_running_job_is_not_placed_again(grid):
     running = RunningJob(Job("R1", 1, 5.0), ("C3/0",), 5.0)
     again = schedule.replace(placements=(*schedule.placements, Placement("R1", 5.0, 10.0, ("C3/0",))))
     (violation,) = check(instance.replace(running=(running,)), again)
-    assert (violation.rule, violation.sentence) == ("unknown-job", "job R1 runs already and must not be placed")
+    assert (violation.rule, violation.sentence) == ("unknown-job", "job R1 is already running and must not be placed")
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_a_bad_schedule_never_raises_and_every_fault_is_reported(grid):
         ({"saturation": float("nan")}, "saturation: must be a number, got nan"),
         ({"saturation": True}, "saturation: must be a number, got True"),
         ({"saturation": "10%"}, "saturation: must be a number, got '10%'"),
-        ({"links": "shared", "saturation": 0.1}, "saturation=0.1 is for links='strict', not for links='shared'"),
+        ({"links": "shared", "saturation": 0.1}, "saturation=0.1 requires links='strict', got links='shared'"),
     ],
 )
 def test_what_is_not_supported_is_one_error_that_lists_what_is(grid, options, message):

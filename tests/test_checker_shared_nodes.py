@@ -52,7 +52,7 @@ def test_an_end_without_the_user_is_too_early():
 
 def test_two_tasks_of_a_job_on_one_node():
     found = coalloc.check(INSTANCE, changed("J1", nodes=("C1/0.0", "C1/0.1")), links="shared")
-    sentence = "job J1 has 2 tasks on node C1/0, allowed is one"
+    sentence = "job J1 has 2 tasks on node C1/0, but one is allowed"
     assert sentence in [v.sentence for v in found if v.rule == "distinct-nodes"]
 
 
@@ -71,7 +71,7 @@ def test_a_place_beyond_the_multiprogramming():
 def test_a_node_that_can_never_hold_a_task():
     found = coalloc.check(INSTANCE, changed("J3", nodes=("C1/2",)), links="shared")
     memory = next(v for v in found if v.rule == "memory")
-    assert memory.sentence == "a task of job J3 asks for 20 MB on node C1/2, which never provides more than 10 MB"
+    assert memory.sentence == "a task of job J3 requires 20 MB on node C1/2, which never provides more than 10 MB"
 
 
 def test_tasks_together_may_ask_for_more_than_there_is():

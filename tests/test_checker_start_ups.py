@@ -24,7 +24,7 @@ def test_the_first_job_of_a_site_waits_for_the_start_up():
     assert found(given) == [(("A",), "S", 26.0, 19.0, 20.0)]
     assert check(*given) == []
     assert str(check(*given, power_management=True)[0]) == (
-        "start-up: job A starts at 26 s at cluster S, which can start up at 7 s on and takes 20 s for it"
+        "start-up: job A starts at 26 s on cluster S, which can start up at 7 s and requires 20 s for it"
     )
     assert found(grid([Job("A", 1, 10.0, arrival=7.0)], [placed("A", 27.0, 37.0, [0])])) == []
 

@@ -63,7 +63,7 @@ def test_the_sentences():
     (violation,) = check(INSTANCE, late)
     assert violation.sentence == "job A ends at 21 s, after its deadline at 20 s"
     (violation,) = check(INSTANCE, changed(SCHEDULE, "B", start=9.0, end=19.0, nodes=["C2/0"]))
-    assert violation.sentence == "job B starts at 9 s, before job A at 10 s"
+    assert violation.sentence == "job B starts at 9 s, before the end of its predecessor A at 10 s"
     (violation,) = check(INSTANCE, changed(SCHEDULE, "C", start=20.0, end=30.0, nodes=["C1/1", "C1/2"]))
     assert violation.sentence == "job C is on C1/1, which it may not use"
 
@@ -247,4 +247,4 @@ def test_running_jobs_count_beside_those_of_the_schedule():
     (violation,) = check(TAKERS, taking(moves))
     assert (violation.rule, violation.where, violation.amount, violation.when) == ("resources", "", 5.0, 5.0)
     assert set(violation.jobs) == {"A", "B", "R"}
-    assert "licences of the platform from 5 s to 10 s, there are 4" in violation.sentence
+    assert "licences of the platform from 5 s to 10 s, but the capacity is 4" in violation.sentence

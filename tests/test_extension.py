@@ -143,7 +143,7 @@ def test_a_job_is_kept_within_a_cluster(seed: int) -> None:
         result = coalloc.solve(instance, slot=slot, formulation=formulation, constraints=[within])
         if not best.feasible:
             assert result.status == "infeasible"
-            assert "the constraints leave it" in result.message
+            assert "but the constraints allow" in result.message
             continue
         assert result.status == "optimal"
         assert result.objective == pytest.approx(best.objective, rel=1e-6)
@@ -206,8 +206,8 @@ class Endless(Late):
 @pytest.mark.parametrize(
     ("objective", "sentence"),
     [
-        (Late(), r"objective 'late': its value may be -2e\+09, below its attribute 0: say least"),
-        (Early(), "objective 'late' is not regular: job 'J1' costs -10 where it ends at 10 s, and less, -15, at 15 s"),
+        (Late(), r"objective 'late': its value may be -2e\+09, below its attribute least=0; set least"),
+        (Early(), "objective 'late' is not regular: job 'J1' costs -10 with end 10 s, but only -15 with end 15 s"),
         (Endless(), "objective 'late': the cost of job 'J1' is not finite"),
     ],
 )
@@ -240,7 +240,7 @@ def test_what_faults_alone_forbid_costs_the_proof_but_no_schedule(slot: float | 
     assert result.stopped_by == "work"
     assert result.message == (
         "OnlyFaults is violated by schedules that next_start (for searches) and rows (for models) accept: "
-        "the bound is that without what they miss"
+        "the lower bound ignores these violations"
     )
     incumbents = [point.incumbent for point in result.trace if point.incumbent is not None]
     assert min(incumbents) == 20.0  # what was refused was never known
@@ -271,7 +271,7 @@ class Never(Constraint):
 def test_a_solve_ends_where_faults_alone_refuse_all() -> None:
     result = coalloc.solve(Instance(TWO_NODES, TWO_JOBS), constraints=[Never()], time_limit=0.5)
     assert (result.status, result.stopped_by, result.lower_bound) == ("unknown", "time", 10.0)
-    assert result.message.startswith("Never is broken by schedules")
+    assert result.message.startswith("Never is violated by schedules")
 
 
 class NextStartAlone(Apart):
@@ -320,12 +320,14 @@ def test_rows_that_name_jobs_which_an_explanation_leaves_out(slot: float | None)
     assert (result.status, result.schedule) == ("infeasible", None)
     assert result.message == (
         "a complete method proves that no schedule satisfies the constraints; no schedule satisfies this each of "
-        "which is needed: job 'J1' has to end by 150 s; job 'J2' has to end by 150 s"
+        "which is needed: job 'J1' must end by 150 s; job 'J2' must end by 150 s"
     )
 
 
 def test_a_row_that_names_no_job_to_schedule() -> None:
-    with pytest.raises(CoallocError, match="constraint RowsAlone: a row names 'J9', which is not a job to schedule"):
+    with pytest.raises(
+        CoallocError, match="constraint RowsAlone: a row refers to 'J9', which is not a job to schedule"
+    ):
         coalloc.solve(Instance(TWO_NODES, TWO_JOBS), slot=10.0, constraints=[RowsAlone("J1", "J9")])
 
 

@@ -104,7 +104,7 @@ def test_over_nothing_all_is_0():
 @pytest.mark.parametrize(
     ("job", "fault"),
     [
-        (Job("J1", 1, 8.0, processing_share=0.5), "job 'J1' communicates: the metrics of a grid are for jobs that do"),
+        (Job("J1", 1, 8.0, processing_share=0.5), "job 'J1' has communication, which grid metrics do not support"),
         (Job("J1", 1, 8.0, times={"new": 4.0}), "job 'J1' has times, which grid metrics do not support"),
         (Job("J1", 5, 8.0), "job 'J1' has 5 tasks, but no cluster has as many processors"),
     ],

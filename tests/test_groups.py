@@ -121,7 +121,7 @@ def test_wrong_options_are_one_line(options, message):
 
 
 def test_arrivals_beyond_all_calendars_are_refused():
-    with pytest.raises(CoallocError, match="no year of the calendar"):
+    with pytest.raises(CoallocError, match="puts arrivals outside the calendar"):
         metrics_by(*placed(Job("A", 1, 1.0, arrival=1e15)), "hour")
 
 

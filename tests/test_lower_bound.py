@@ -81,7 +81,7 @@ def test_what_is_unknown_is_refused_with_what_is_known():
         coalloc.lower_bound(instance, method="lp")
     with pytest.raises(CoallocError, match=r"objective .*makespan, total-response-time, .*energy, edp.*'joules'"):
         coalloc.lower_bound(instance, "joules")
-    with pytest.raises(CoallocError, match=r"makespan_limit requires objective energy and edp"):
+    with pytest.raises(CoallocError, match=r"makespan_limit requires objective energy or edp"):
         coalloc.lower_bound(instance, makespan_limit=5.0)
     with pytest.raises(CoallocError, match=r"unknown keyword timelimit .*time_limit"):
         coalloc.lower_bound(instance, timelimit=3)

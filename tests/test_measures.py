@@ -222,7 +222,7 @@ def test_an_empty_schedule_measures_nothing(worked, running):
 
 def test_what_the_instance_does_not_have_is_refused(worked):
     instance, schedule = worked
-    with pytest.raises(CoallocError, match="places B"):
+    with pytest.raises(CoallocError, match="places job B"):
         metrics(instance.replace(jobs=instance.jobs[:1]), schedule)
     with pytest.raises(CoallocError, match="C7/0"):
         metrics(instance, Schedule((Placement("A", 0.0, 1.0, ("C7/0",)),)))

@@ -26,8 +26,8 @@ FOUR_JOBS = SmallSize(max_jobs=4)
 BINDING = (9, 10, 26, 33, 37, 45, 73)
 """Seeds of four jobs where memory changes the least makespan."""
 INFEASIBLE = {
-    32: "saturates a link wherever it finds memory",
-    56: "job 'J4' asks for 1000 MB of memory per task: the nodes suffice for 3 of its 4 tasks",
+    32: "saturates a link on every allocation with enough memory",
+    56: "job 'J4' requires 1000 MB of memory per task: the nodes suffice for 3 of its 4 tasks",
     107: "job 'J1' requires 1000 MB of memory per task: the nodes suffice for 1 of its 2 tasks",
 }
 SMALLER = SmallSize(max_jobs=3, max_processors=5, max_slots=6)

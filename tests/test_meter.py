@@ -151,10 +151,10 @@ def test_idle_is_one_of_two(worked):
 @pytest.mark.parametrize(
     ("placement", "words"),
     [
-        (Placement("A", 9.0, 13.0, ("C1/0.0",)), "from 9 s to 13 s, but the energy model starts at 10 s on"),
+        (Placement("A", 9.0, 13.0, ("C1/0.0",)), "from 9 s to 13 s, but the energy model starts at 10 s"),
         (Placement("A", 14.0, 13.0, ("C1/0.0",)), "from 14 s to 13 s"),
-        (Placement("X", 10.0, 13.0, ("C1/0.0",)), "X, which is no job of the instance"),
-        (Placement("A", 10.0, 13.0, ("C9/0",)), "C9/0, which is no processor of the platform"),
+        (Placement("X", 10.0, 13.0, ("C1/0.0",)), "X, which is not in the instance"),
+        (Placement("A", 10.0, 13.0, ("C9/0",)), "C9/0, which is not a processor of the platform"),
     ],
 )
 def test_schedules_that_cannot_be_metered(worked, placement, words):

@@ -214,10 +214,10 @@ def test_clusters_without_power_states_are_named():
 
 def test_options_of_the_other_kind_of_platform_are_refused():
     given = grid([Job("A", 1, 10.0)], [placed("A", 20.0, 30.0, [0])])
-    with pytest.raises(CoallocError, match=r"^idle='from-first-use' is for nodes with watts, not for clusters with"):
+    with pytest.raises(CoallocError, match=r"^idle='from-first-use' requires nodes with watts, but the clusters have"):
         energy(*given, idle="from-first-use")
     nodes = grid([Job("A", 1, 10.0)], [placed("A", 0.0, 10.0, [0], "N")], [NODES])
-    with pytest.raises(CoallocError, match=r"^working='extra' is for clusters with power_states, not for nodes with"):
+    with pytest.raises(CoallocError, match=r"^working='extra' requires clusters with power_states, but the nodes have"):
         energy(*nodes, working="extra")
     with pytest.raises(CoallocError, match="working: must be 'total' or 'extra', got 'both'"):
         energy(*given, working="both")
@@ -226,8 +226,8 @@ def test_options_of_the_other_kind_of_platform_are_refused():
 @pytest.mark.parametrize(
     ("start", "sentence"),
     [
-        (64.0, "at 44 s for the job that starts there at 64 s, and it goes off at 45 s; "),
-        (46.0, "at 26 s for the job that starts there at 46 s, and it goes off at 45 s; "),
+        (64.0, "at 44 s for the job that starts there at 64 s, but it goes off at 45 s; "),
+        (46.0, "at 26 s for the job that starts there at 46 s, but it goes off at 45 s; "),
     ],
 )
 def test_a_schedule_that_does_not_wait_for_a_start_up_is_not_metered(start, sentence):
@@ -241,7 +241,7 @@ def test_a_schedule_that_does_not_wait_for_a_start_up_is_not_metered(start, sent
 
 def test_a_start_up_does_not_begin_before_the_meter():
     given = grid([Job("A", 1, 10.0, arrival=5.0)], [placed("A", 24.0, 34.0, [0])])
-    with pytest.raises(CoallocError, match=r"must start up at 4 s .* and the energy model starts at 5 s on"):
+    with pytest.raises(CoallocError, match=r"must start up at 4 s .* but the energy model starts at 5 s"):
         energy(*given, power_management=True)
 
 

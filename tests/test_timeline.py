@@ -150,7 +150,7 @@ def test_an_empty_schedule_has_no_rows(worked):
     [
         (0.0, "every must be above 0 s, got 0"),
         (-5.0, "every must be above 0 s, got -5"),
-        (1e-9, f"every=1e-09 s cuts 54 s into 5.4e+10 steps, above the limit of {MAX_STEPS}; use longer steps"),
+        (1e-9, f"every=1e-09 s divides 54 s into 5.4e+10 steps, above the limit of {MAX_STEPS}; use longer steps"),
         (math.nan, "every: must be a number or None, got nan"),
     ],
 )

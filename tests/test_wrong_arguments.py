@@ -88,7 +88,7 @@ def test_no_function_swallows_a_misspelt_keyword(name):
         (lambda i, s: coalloc.compare(i, {3: {}}), "label: must be a string, got 3"),
         (
             lambda i, s: coalloc.compare(i, [3]),
-            "policy must be a name or have a scope and decide(state), or a sc",
+            "policy must be a name or have scope and decide(state), or a sc",
         ),
         (lambda i, s: coalloc.studies.energy_front(i, points=10**40), "points: must be 2 to 10000, got 1000"),
         (lambda i, s: coalloc.slot_study(5), "instances: must be an Instance or a list, got 5"),

@@ -39,7 +39,7 @@ def test_an_instance_without_schedule_and_a_schedule_that_is_not_valid(tiny, tmp
     assert late.exit_code == 1
     assert late.stdout.splitlines()[:2] == [
         "there is no schedule:",
-        "  job 'J1' has to end by 80 s, but cannot end before 100 s: it starts at 0 s or later and takes 100 s: "
+        "  job 'J1' must end by 80 s, but cannot end before 100 s: it starts at 0 s or later and takes 100 s: "
         "20 s too late",
     ]
     broken = coalloc.Schedule([coalloc.Placement("J1", 0.0, 100.0, ["C1/0", "C1/1"])])
@@ -71,6 +71,6 @@ def test_what_was_not_decided_is_the_first_sentence_and_no_success(tmp_path):
     coalloc.write_instance(many_ends_by(2700.0), path)
     explained = run("explain", path, "--time-limit", "1e-6")
     assert explained.exit_code == 1
-    assert explained.stdout.startswith("whether there is any schedule was not decided:\n")
+    assert explained.stdout.startswith("undecided whether a schedule exists:\n")
     assert explained.stderr == "searching for a schedule or a proof of infeasibility, and for bounds: up to 1e-06 s\n"
     assert run("explain", path, "--time-limit", "1e-6", "--quiet").stderr == ""

@@ -36,7 +36,8 @@ def test_what_the_time_limit_cut_short_moves_nothing():
     assert (moves.kind, moves.where, moves.amount) == ("link", "C1", 90.0)
     assert (cut.kind, cut.amount) == ("cut", None)
     assert cut.sentence.startswith(
-        "the time limit interrupted the bound with 2 instead of 1 MB/s on the link of 'C2': nothing"
+        "the time limit interrupted the bound with a bandwidth of 2 instead of 1 MB/s on the link of 'C2': the "
+        "effect is unknown"
     )
 
 
@@ -55,9 +56,9 @@ def test_optima_are_compared_where_both_are_proved_and_bounds_elsewhere():
         return {"C1": 110.0, "C2": None}.get(wide(changed), 120.0)
 
     of_bound, of_optimum = what_moves(instance, bound, optimum, "s")
-    assert of_optimum.sentence.endswith("'C1' the optimum is 110 s, 10 s less")
+    assert of_optimum.sentence.endswith("'C1' the optimum is 110 s, lower by 10 s")
     assert (of_optimum.about, of_optimum.where, of_optimum.amount, of_optimum.limit) == ("optimum", "C1", 110.0, 120.0)
-    assert of_bound.sentence.endswith("'C2' the bound is 90 s, 10 s less")
+    assert of_bound.sentence.endswith("'C2' the bound is 90 s, lower by 10 s")
     assert (of_bound.about, of_bound.where, of_bound.amount, of_bound.limit) == ("capacity", "C2", 90.0, 100.0)
 
     (nothing,) = what_moves(instance, bound, lambda _: 120.0, "s")
@@ -211,7 +212,7 @@ def test_what_cannot_be_explained_is_one_error(options, message):
 
 
 def test_an_instance_without_jobs_has_nothing_to_explain():
-    assert str(coalloc.explain(Instance(star((1, 1.0, 1.0)), []))) == "no job waited, and there is nothing to explain"
+    assert str(coalloc.explain(Instance(star((1, 1.0, 1.0)), []))) == "nothing to explain: no job waited"
 
 
 def test_in_unix_time_the_area_bounds_what_no_job_alone_does():

@@ -165,14 +165,15 @@ def test_jobs_that_cannot_end_in_time_together_are_those_with_the_deadlines():
 
 @pytest.mark.extras
 def test_what_no_simple_reason_finds_a_complete_method_proves():
-    # J1 runs from 0 to 100 s on one of two nodes, for it must. J3 takes both for 50 s and has to end by 140 s. By area,
+    # J1 runs from 0 to 100 s on one of two nodes, for it must. J3 takes both for 50 s and must end by 140 s. By area,
     # 100 + 100 node-seconds of 280, there is room, and each alone is in time.
     jobs = [Job("J1", 1, 100.0, deadline=100.0), Job("J3", 2, 50.0, deadline=140.0)]
     instance = Instance(Platform([Cluster("C1", [NodeGroup(2, power=1.0)], 1.0)]), jobs)
     (reason,) = coalloc.explain(instance, slot=50.0).reasons
     assert (reason.about, reason.kind) == ("infeasible", "proof")
     assert reason.sentence == (
-        "no schedule satisfies this irreducible: job 'J1' has to end by 100 s; job 'J3' has to end by 140 s"
+        "no schedule satisfies this irreducible set of conditions: job 'J1' must end by 100 s; job 'J3' must end by "
+        "140 s"
     )
 
 
@@ -190,5 +191,5 @@ def test_what_was_not_decided_is_said_first():
     # Without deadlines the least makespan is 2733.3 s, and no simple bound says so: without time nothing is proven.
     explanation = coalloc.explain(many_ends_by(2700.0), time_limit=1e-6)
     assert explanation.reasons[0].about == "undecided"
-    assert str(explanation).startswith("whether there is any schedule was not decided:\n  within 5e-07 s no schedule")
+    assert str(explanation).startswith("undecided whether a schedule exists:\n  within 5e-07 s neither a schedule nor")
     assert explanation.of("bound")

@@ -380,7 +380,7 @@ OPTIMAL = ((0.0, 30.0, "C1/0"), (30.0, 60.0, "C1/0"), (0.0, 20.0, "C1/1"), (20.0
 def test_a_start_that_is_optimal_needs_no_model() -> None:
     result = coalloc.solve(five(), slot=10.0, start=in_whole_slots(five(), OPTIMAL, 10.0))
     assert (result.status, result.objective, result.model_size) == ("optimal", 60.0, None)
-    assert "start" in [point.source for point in result.trace]
+    assert "warm start" in [point.source for point in result.trace]
 
 
 def test_a_continuous_start_serves_in_slots_and_one_in_slots_in_continuous_time() -> None:
@@ -543,7 +543,7 @@ def test_arrivals_in_unix_time_are_not_counted_out_in_slots() -> None:
 
 
 def test_a_bound_after_every_job_has_to_have_ended_is_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A bound of 70 s, wherever it comes from, and every job has to end by 65 s; not so where one may end later.
+    # A bound of 70 s, wherever it comes from, and every job must end by 65 s; not so where one may end later.
     def prove(context: Context) -> None:
         context.prove(70.0, "a bound")
 

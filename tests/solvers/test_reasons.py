@@ -29,8 +29,7 @@ def test_two_deadlines_that_need_more_processors_than_there_are(slot):
         Job("D", 4, 50.0, after=["C"]),
     ]
     assert message(Instance(FOUR, jobs), slot=slot) == (
-        f"{NEEDED}job 'A' has to end by 12 s; job 'B' has to end by 15 s "
-        "('A', 'B' need 5 processors at 5 s, there are 4)"
+        f"{NEEDED}job 'A' must end by 12 s; job 'B' must end by 15 s ('A', 'B' need 5 processors at 5 s, there are 4)"
     )
 
 
@@ -43,7 +42,7 @@ def test_a_chain_that_is_too_long_for_a_deadline():
         Job("D", 4, 50.0),
     ]
     assert message(Instance(FOUR, jobs)).startswith(
-        f"{NEEDED}job 'B' has to end by 25 s; job 'B' comes after 'C'; job 'C' comes after 'A'"
+        f"{NEEDED}job 'B' must end by 25 s; job 'B' comes after 'C'; job 'C' comes after 'A'"
     )
 
 
@@ -52,13 +51,13 @@ def test_a_window_before_a_deadline():
     platform = FOUR.replace(unavailable=[Window("C1", 20.0, 40.0, group=0, processors=2), Window("C1", 900.0, 901.0)])
     jobs = [Job("A", 3, 25.0, deadline=44.0), Job("C", 2, 10.0, deadline=30.0)]
     assert message(Instance(platform, jobs), slot=1.0, formulation="mode") == (
-        f"{NEEDED}job 'A' has to end by 44 s; 2 processors of group 0 of 'C1' are unavailable from 20 s to 40 s"
+        f"{NEEDED}job 'A' must end by 44 s; 2 processors of group 0 of 'C1' are unavailable from 20 s to 40 s"
     )
 
 
 def test_one_job_that_is_too_late_by_itself_says_so():
     assert message(Instance(FOUR, [Job("A", 1, 10.0, deadline=5.0)])) == (
-        "job 'A' has to end by 5 s, but starts at 0 s and takes 10 s at the least"
+        "job 'A' must end by 5 s, but starts at 0 s and takes 10 s at the least"
     )
 
 
@@ -68,7 +67,7 @@ def test_each_reason_is_needed_and_what_is_not_proven_is_said():
     instance = Instance(FOUR, jobs, running)
     told = [reason.sentence for reason in reasons_of(instance)]
     assert told == [
-        "job 'A' has to end by 9 s",
+        "job 'A' must end by 9 s",
         "job 'A' may use 'C1' alone",
         "job 'B' comes after 'A'",
         "job 'B' comes after 'R'",
@@ -94,7 +93,7 @@ def test_deadlines_that_contradict_each_other_are_proven_in_continuous_time(monk
     result = coalloc.solve(Instance(platform, jobs))
     assert result.status == "infeasible"
     assert result.message == (
-        "no schedule satisfies this irreducible: job 'A' has to end by 11 s; "
-        "job 'B' has to end by 21 s; job 'C' has to end by 25 s"
+        "no schedule satisfies this irreducible set of conditions: job 'A' must end by 11 s; "
+        "job 'B' must end by 21 s; job 'C' must end by 25 s"
     )
     assert coalloc.solve(Instance(platform, [job.replace(deadline=40.5) for job in jobs])).status == "optimal"

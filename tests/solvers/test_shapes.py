@@ -56,7 +56,7 @@ def test_the_scope_leaves_the_shapes_that_fit_into_a_part(formulation, scope, ex
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_shapes_go_with_the_other_words(formulation):
-    # B comes after A and has to end by 16 s, so that A has to be wide; C takes 4 s on nodes of kind x in its shape.
+    # B comes after A and must end by 16 s, so that A has to be wide; C takes 4 s on nodes of kind x in its shape.
     platform = Platform([Cluster("C1", [NodeGroup(4, power=1.0, features=["x"])], link_bandwidth=10.0)])
     jobs = [
         MOLDABLE,
@@ -86,7 +86,7 @@ def test_a_deadline_that_no_shape_keeps_is_infeasible():
     result = coalloc.solve(Instance(ONE, [MOLDABLE.replace(deadline=5.0)]))
     assert (result.status, result.message) == (
         "infeasible",
-        "job 'A' has to end by 5 s, but starts at 0 s and takes 6 s at the least",
+        "job 'A' must end by 5 s, but starts at 0 s and takes 6 s at the least",
     )
 
 
@@ -164,7 +164,7 @@ def test_a_schedule_with_shapes_is_a_start():
     instance = Instance(ONE, [MOLDABLE, Job("B", 2, 10.0)])
     first = coalloc.solve(instance, slot=2.0).schedule
     again = coalloc.solve(instance, slot=2.0, start=first, formulation="mode")
-    assert again.trace[0].source == "start"
+    assert again.trace[0].source == "warm start"
     assert again.objective == 10.0
 
 

@@ -60,7 +60,7 @@ def test_continuous_time_and_sums_are_moved_as_well() -> None:
 def test_a_start_is_moved_too() -> None:
     first = coalloc.solve(two_nodes(UNIX), slot=10.0).schedule
     again = coalloc.solve(two_nodes(UNIX), slot=10.0, start=first)
-    assert again.trace[0].source == "start"
+    assert again.trace[0].source == "warm start"
     assert again.schedule == first
 
 
@@ -190,7 +190,7 @@ def test_explanations_have_the_bounds_of_near_0_and_the_instants_of_the_instance
     waits = coalloc.explain(two_nodes(UNIX), schedule, jobs=["J2"]).of("wait")
     assert waits[0].sentence.startswith("job 'J2' waits from 1700000003 s to 1700000033 s: ")
     late = two_nodes(UNIX).replace(jobs=[job.replace(deadline=UNIX + 25.0) for job in two_nodes(UNIX).jobs])
-    assert "has to end by 1700000028 s, but cannot end before 1700000033 s" in str(coalloc.explain(late))
+    assert "must end by 1700000028 s, but cannot end before 1700000033 s" in str(coalloc.explain(late))
 
 
 def test_reasons_are_sought_on_the_shifted_clock_and_told_on_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,5 +206,5 @@ def test_reasons_are_sought_on_the_shifted_clock_and_told_on_the_users(monkeypat
     jobs = [job.replace(arrival=UNIX, deadline=UNIX + 2700.0) for job in many_ends_by(2700.0).jobs]
     result = coalloc.solve(many_ends_by(2700.0).replace(jobs=jobs), slot=100.0)
     assert result.status == "infeasible"
-    assert "job 'J0' has to end by 1700002703 s" in result.message
+    assert "job 'J0' must end by 1700002703 s" in result.message
     assert set(origins) == {3.0}  # shifted by 17,000,000 slots: the jobs arrive 3 s later

@@ -201,7 +201,7 @@ def test_labels_name_policies_with_their_options():
         (["eazy"], "unknown policy 'eazy'"),
         ({"a": {"policy": "fcfs", "skp": 1}}, "policy 'fcfs' has no option skp"),
         (["fcfs", "fcfs"], "distinct labels, got fcfs more than once"),
-        ([3], "policy must be a name or have a scope and decide"),
+        ([3], "policy must be a name or have scope and decide"),
         ([], "at least one instance and one policy"),
     ],
 )

@@ -153,7 +153,7 @@ def test_what_cannot_be_bounded_is_one_line(clusters, jobs, options, fault):
 
 @pytest.mark.parametrize("option", [{"power_management": True}, {"working": "extra"}])
 def test_watts_say_nothing_of_times(option):
-    with pytest.raises(CoallocError, match=f"{next(iter(option))} requires objective energy and edp, not 'makespan'"):
+    with pytest.raises(CoallocError, match=f"{next(iter(option))} requires objective energy or edp, not 'makespan'"):
         coalloc.lower_bound(on_one_site(), **option)
 
 

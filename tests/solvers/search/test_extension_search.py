@@ -103,7 +103,7 @@ def test_a_reservation_is_a_window_that_loads_its_links() -> None:
 
 
 def test_deadlines_and_precedences_are_kept() -> None:
-    # By their order alone A (2 tasks, 60 s), then B: 60, 90 s. B has to end by 40 s: B 0..30, A 30..90 s.
+    # By their order alone A (2 tasks, 60 s), then B: 60, 90 s. B must end by 40 s: B 0..30, A 30..90 s.
     jobs = [Job("A", 2, 60.0), Job("B", 2, 30.0, deadline=40.0)]
     assert searched(discretise(two_nodes(*jobs), None), "total-response-time") == (120.0, True)
     # B comes after A, so it cannot.
