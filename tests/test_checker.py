@@ -143,7 +143,7 @@ def test_too_short_and_too_long_are_told_apart(grid):
     (early,) = check(instance, changed(schedule, "J3", end=49.0))
     (late,) = check(instance, changed(schedule, "J3", end=51.0))
     assert early.sentence == "job J3 ends too early: it lasts 29 s, but must last 30 s"
-    assert late.sentence == "job J3 ends too late: it lasts 31 s but must last 30 s"
+    assert late.sentence == "job J3 ends too late: it lasts 31 s, but must last 30 s"
 
 
 def test_an_overload_is_one_violation_with_its_peak(grid):

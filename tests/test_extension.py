@@ -239,7 +239,7 @@ def test_what_faults_alone_forbid_costs_the_proof_but_no_schedule(slot: float | 
     assert (result.status, result.objective, result.lower_bound) == ("feasible", 20.0, 10.0)
     assert result.stopped_by == "work"
     assert result.message == (
-        "OnlyFaults is violated by schedules that next_start (for searches) and rows (for models) accept: "
+        "OnlyFaults is violated by schedules that next_start (for searches) and rows (for models) accept; "
         "the lower bound ignores these violations"
     )
     incumbents = [point.incumbent for point in result.trace if point.incumbent is not None]
@@ -319,8 +319,8 @@ def test_rows_that_name_jobs_which_an_explanation_leaves_out(slot: float | None)
     result = coalloc.solve(instance, slot=slot, constraints=[Apart("J1", "J2")])
     assert (result.status, result.schedule) == ("infeasible", None)
     assert result.message == (
-        "a complete method proves that no schedule satisfies the constraints; no schedule satisfies this each of "
-        "which is needed: job 'J1' must end by 150 s; job 'J2' must end by 150 s"
+        "a complete method proves that no schedule satisfies the constraints; no schedule satisfies this "
+        "irreducible set of conditions: job 'J1' must end by 150 s; job 'J2' must end by 150 s"
     )
 
 

@@ -235,7 +235,7 @@ def test_a_schedule_that_does_not_wait_for_a_start_up_is_not_metered(start, sent
     given = grid(jobs, [placed("A", 20.0, 30.0, [0]), placed("B", start, start + 10.0, [0])])
     with pytest.raises(CoallocError) as error:
         energy(*given, power_management=True)
-    assert str(error.value).startswith(f"site 'S' would have to start up {sentence}coalloc.check(")
+    assert str(error.value).startswith(f"site 'S' must start up {sentence}coalloc.check(")
     assert energy(*given).startups == {"S": 0}
 
 

@@ -157,7 +157,7 @@ def _too_late(problem: Problem, j: int) -> str:
 
 def why_not_together(problem: Problem) -> str:
     """Return what the jobs of a package that fit one by one lack together."""
-    lacking = {"links": "the bandwidth of every link"} if problem.links == "strict" else {}
+    lacking = {"bandwidth": "the bandwidth of every link"} if problem.links == "strict" else {}
     lacking |= {"memory": "the memory of every node"} if problem.is_restricted else {}
     return (
         f"there are enough processors for the package, but not enough {' and '.join(lacking)}: no allocation that "

@@ -114,8 +114,8 @@ def test_memory_that_is_asked_for_must_be_known():
             coalloc.simulate(Instance(nodes(1), jobs), "loras", **options)
         asked = f"{next(iter(options))}='memory' of policy 'loras'"
         assert str(report.value).splitlines() == [
-            f"group 0 of cluster 'C1' has no memory, {asked} asks for it",
-            f"job 'J2' has no memory, {asked} asks for it",
+            f"group 0 of cluster 'C1' has no memory, but {asked} requires it",
+            f"job 'J2' has no memory, but {asked} requires it",
         ]
 
 

@@ -130,7 +130,7 @@ def test_a_short_job_does_not_delay_a_reservation_of_memory(name):
 
 
 def test_mesd_refuses_what_could_exceed_memory():
-    with pytest.raises(CoallocError, match="policy mesd does not keep to the memory that the cores of a node share"):
+    with pytest.raises(CoallocError, match="policy 'mesd' does not support memory limits on nodes with several cores"):
         coalloc.simulate(node(2, 1000.0, Job("J1", 1, 10.0, memory=600.0)), "mesd")
     assert len(coalloc.simulate(node(2, 1000.0, Job("J1", 1, 10.0, memory=500.0)), "mesd").schedule) == 1
 

@@ -61,7 +61,7 @@ def test_ctrl_c_in_a_decision_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> 
     jobs = tuple(Job(f"J{i}", 2, 10.0, task_bandwidth=20.0) for i in (1, 2, 3))
     instance = Instance(star((3, 1.0, 10.0), (3, 1.0, 10.0)), jobs)
     monkeypatch.setattr(pas, "place_package", interrupted)
-    words = "interrupted in decide() of policy Pas at time 0 s 0 jobs have ended, 0 run, 3 wait"
+    words = r"interrupted in decide\(\) of policy Pas at time 0 s: 0 jobs ended, 0 running, 3 waiting"
     with pytest.raises(Interrupted, match=words):
         coalloc.simulate(instance, "pas")
 

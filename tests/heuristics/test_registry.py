@@ -74,10 +74,14 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
             {"alocation": "x"},
             [
                 "policy 'easy' has no option alocation (did you mean allocation?); "
-                "it has queue_order, candidates, allocation, scope, shapes"
+                "its options: queue_order, candidates, allocation, scope, shapes"
             ],
         ),
-        ("fcfs", {"queue_order": "sjf"}, ["policy 'fcfs' has no option queue_order; it has skip, allocation, scope"]),
+        (
+            "fcfs",
+            {"queue_order": "sjf"},
+            ["policy 'fcfs' has no option queue_order; its options: skip, allocation, scope"],
+        ),
         (
             "easy",
             {"queue_order": "fifo"},
@@ -93,7 +97,7 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
             {"allocation": "first-fit"},
             ["allocation of policy 'pas' must be one of pas, cbs, jpr, got 'first-fit'"],
         ),
-        ("fpfs", {"skip": False}, ["policy 'fpfs' has no option skip; it has allocation, scope"]),
+        ("fpfs", {"skip": False}, ["policy 'fpfs' has no option skip; its options: allocation, scope"]),
         (
             "fcfs",
             {"skip": "yes", "scope": "rack", "allocation": 7},

@@ -120,7 +120,7 @@ def test_a_policy_of_ones_own_chooses_by_the_number_of_processors() -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"task_resources": {"licences": 1}}, "what there is of it is enough for 3 of the 4 tasks"),
+        ({"task_resources": {"licences": 1}}, "the capacity suffices for 3 of 4 tasks"),
         ({"memory": 50.0}, "no platform suffices for more than 2 of its 4 tasks"),
     ],
 )
@@ -129,7 +129,7 @@ def test_a_first_shape_that_asks_too_much_is_refused_with_what_takes_another(ask
     groups = [NodeGroup(2, 1.0, memory=50.0), NodeGroup(2, 1.0, memory=10.0)]
     platform = Platform([Cluster("C1", groups, 1000.0)], resources={"licences": 3})
     instance = Instance(platform, [Job("J1", 4, 100.0, shapes=[Shape(2, 180.0)], **asked)])
-    remedy = 'easy and mesd with shapes="ends-first" (--parameter shapes=ends-first) take others'
+    remedy = 'easy or mesd with shapes="ends-first" (--parameter shapes=ends-first)'
     for policy in ("fcfs", "easy"):
         with pytest.raises(CoallocError) as caught:
             coalloc.simulate(instance, policy)

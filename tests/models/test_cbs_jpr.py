@@ -107,7 +107,9 @@ def test_jpr_saturates_links_and_says_so(solve: Solve) -> None:
     result = solve(instance, JPR)
     assert result.objective == pytest.approx(100.0)
     assert result.simulated_objective == pytest.approx(550.0)
-    assert result.message == "saturated links at 7 s: 'C1' (10 of 1 MB/s), 'C2' (10 of 1 MB/s)"
+    assert (
+        result.message == "saturated links at 7 s: 'C1' (load 10, bandwidth 1 MB/s), 'C2' (load 10, bandwidth 1 MB/s)"
+    )
     assert result.schedule is not None
     assert result.schedule["J1"].end == pytest.approx(557.0)
     assert check(instance, result.schedule, "shared") == []
@@ -133,7 +135,7 @@ def test_busy_processors_are_not_used(solve: Solve, options: SolveOptions) -> No
     assert busy.schedule is not None
     assert set(busy.schedule["J1"].nodes) == {"C2/0", "C2/1"}
     full = solve(Instance(platform, (Job("J1", 3, 100.0),), running), options)
-    assert full.message == "the package requires 3 processors, 2 are free at 0 s"
+    assert full.message == "the package requires 3 processors, but 2 are free at 0 s"
     late = solve(Instance(platform, (Job("J1", 3, 100.0, arrival=10.0),), running), options)
     assert late.status == "optimal"
 

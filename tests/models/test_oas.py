@@ -335,7 +335,7 @@ def test_links_that_nothing_can_saturate_cost_no_rows() -> None:
 def test_the_node_formulation_needs_slots_rounded_up() -> None:
     instance = Instance(star((1, 1.0, 1.0)), (Job("J1", 1, 15.0),))
     for problem in (discretise(instance, None), discretise(instance, 10.0, "down")):
-        with pytest.raises(CoallocError, match="needs a slot and durations rounded up"):
+        with pytest.raises(CoallocError, match="requires a time slot and durations rounded up"):
             formulation_of("oas", "node").build(problem, horizon=3, objective="makespan", lower_bound=0)
 
 

@@ -121,8 +121,12 @@ def test_a_model_without_a_slot_says_which_there_are_and_what_each_makes_of_it()
     assert lines[0].endswith(
         "formulation 'mode' requires a time slot, in seconds or as a share of the mean reference run time; choices:"
     )
-    assert re.fullmatch(r'slot="100%" \(100 s\): 4 slots, about \d+ nonzeros; rounding adds 25 %', lines[1])
-    assert re.fullmatch(r'slot="50%" \(50 s\): 7 slots, about \d+ nonzeros; rounding adds 0 %', lines[2])
+    assert re.fullmatch(
+        r'slot="100%" \(100 s\): 4 slots, about \d+ nonzeros; rounding adds 25 % to the processor time', lines[1]
+    )
+    assert re.fullmatch(
+        r'slot="50%" \(50 s\): 7 slots, about \d+ nonzeros; rounding adds 0 % to the processor time', lines[2]
+    )
     assert len(lines) == 7
 
 
@@ -134,7 +138,7 @@ def test_slots_that_are_too_fine_end_the_list():
     with pytest.raises(CoallocError) as raised:
         coalloc.build_model(instance)
     lines = str(raised.value).splitlines()
-    assert [line for line in lines if "more than the 5,000,000 that are built" in line] == lines[-1:]
+    assert [line for line in lines if "above the limit of 5,000,000" in line] == lines[-1:]
     assert len(lines) < 7
 
 
@@ -142,7 +146,7 @@ def test_slots_that_are_too_fine_end_the_list():
     ("formulation", "values", "message"),
     [
         # Half a start is none.
-        ("mode", {"x": 0.5}, r"the values of the model are not a solution: x\[0,0,0\] is 0.5"),
+        ("mode", {"x": 0.5}, r"the values of the model are not a solution: x\[0,0,0\] must be an integer, got 0.5"),
         # Every job starts in every slot, on every node.
         ("node", {"X": 1, "Y": 1, "Z": 1}, "the values of the model are not a solution: .*do not fit"),
         # Every job starts everywhere, and has no task.

@@ -66,7 +66,7 @@ def test_what_cannot_be_kept_is_infeasible():
     fixed = [Fixed("B", start=0.0, within=["C2"]), Fixed("A", start=1.0, within=["C2"])]
     result = coalloc.solve(INSTANCE, slot=1.0, fixed=fixed)
     assert result.status == "infeasible"
-    assert result.message.startswith("a complete method proves that no schedule satisfies what is fixed")
+    assert result.message.startswith("a complete method proves that no schedule satisfies the fixed assignments")
 
 
 def test_faults_of_what_is_fixed_come_at_once():
@@ -94,9 +94,9 @@ def test_faults_of_what_is_fixed_come_at_once():
 
 
 def test_other_models_refuse_what_is_fixed():
-    with pytest.raises(CoallocError, match=r"^fixed is model 'oas', got 'pas'$"):
+    with pytest.raises(CoallocError, match=r"^fixed requires model 'oas', got 'pas'$"):
         coalloc.solve(INSTANCE, model="pas", fixed=[Fixed("B", start=0.0)])
-    with pytest.raises(CoallocError, match=r"^constraints and fixed placements are for regular objectives"):
+    with pytest.raises(CoallocError, match=r"^constraints and fixed require a regular objective"):
         coalloc.solve(INSTANCE, objective="energy", fixed=[Fixed("B", start=0.0)])
 
 
@@ -122,7 +122,7 @@ def test_brute_force_agrees(seed):
 def test_a_start_of_some_jobs_is_completed():
     first = coalloc.solve(INSTANCE, slot=1.0).schedule
     result = coalloc.solve(INSTANCE, slot=1.0, start=Schedule(first.placements[1:3], slot=1.0), formulation="mode")
-    assert result.message == "start has 2 of 4 jobs, a list schedule added the others"
+    assert result.message == "start has 2 of 4 jobs; a list schedule added the others"
     assert (result.status, result.trace[0].source) == ("optimal", "warm start, completed")
 
 
@@ -133,7 +133,7 @@ def test_a_start_that_cannot_be_completed_says_so():
     start = Schedule([coalloc.Placement("B", 0.0, 10.0, ["C2/0-1"])])
     result = coalloc.solve(instance, start=start)
     assert (result.status, result.objective) == ("optimal", 20.0)
-    assert result.message == "start has 1 of 2 jobs, no list schedule could add the others; it was ignored"
+    assert result.message == "start has 1 of 2 jobs; no list schedule could add the others; it was ignored"
 
 
 def test_a_start_that_is_not_what_is_fixed_is_left_out():
@@ -184,10 +184,10 @@ def test_counts_are_kept_though_others_were_better(formulation):
     [
         ([Fixed("A", counts={"C1": 3})], r"counts: must add up to the tasks of the job \(2 or 4\), got 3"),
         ([Fixed("A", counts={"C9": 2})], "counts: must refer to a cluster or nodes of the platform, got 'C9'"),
-        ([Fixed("D", counts={"C2": 3})], "counts: must be at most 2 in 'C2', got 3"),
+        ([Fixed("D", counts={"C2": 3})], "counts: must be at most 2, the number of processors of 'C2', got 3"),
         ([Fixed("A", counts={"C1": 1, "C1/0": 1})], "counts: must refer to disjoint sets of nodes"),
-        ([Fixed("A", counts={"C1": 2}, nodes=["C1/0-1"])], "counts: must not be given beside nodes"),
-        ([Fixed("A", counts={"C1": 2}), Fixed("C", within=["C1/0"])], "of nodes of one class, got 'C1"),
+        ([Fixed("A", counts={"C1": 2}, nodes=["C1/0-1"])], "counts: must not be given together with nodes"),
+        ([Fixed("A", counts={"C1": 2}), Fixed("C", within=["C1/0"])], "must each refer to nodes of one class, but 'C1"),
     ],
 )
 @pytest.mark.parametrize("function", [coalloc.solve, coalloc.build_model, coalloc.lower_bound, coalloc.explain])
@@ -203,7 +203,7 @@ def test_a_model_keeps_what_is_fixed():
     solve_model(model, SolverLimits(time=60.0), integral=True)
     schedule = coalloc.schedule_of_model(model)
     assert (schedule["A"].start, max(p.end for p in schedule)) == (5.0, 17.0)
-    with pytest.raises(CoallocError, match="horizon, constraints and fixed are model 'oas', got 'pas'"):
+    with pytest.raises(CoallocError, match="horizon, constraints and fixed require model 'oas', got 'pas'"):
         coalloc.build_model(INSTANCE, model="pas", fixed=[Fixed("A", start=5.0)])
 
 
@@ -225,4 +225,4 @@ def test_explain_knows_what_is_fixed():
     assert reason.kind == "proof"
     schedule = coalloc.solve(INSTANCE, slot=1.0).schedule
     (reason,) = coalloc.explain(INSTANCE, schedule, fixed=[Fixed("A", start=20.0)]).of("invalid")
-    assert reason.sentence == "job 'A' starts at 0 s, fixed is 20 s"
+    assert reason.sentence == "job 'A' starts at 0 s, not at its fixed start 20 s"

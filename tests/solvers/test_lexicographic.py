@@ -95,8 +95,11 @@ class Squares(RegularObjective):
             ("makespan", "energy"),
             "lexicographic optimization requires one or more regular objectives, got makespan, energy",
         ),
-        (("mean-wait", "makespan"), "all objectives but the last must be maxima .*, got 'mean-wait'"),
-        ((Squares(), "makespan"), "all objectives but the last must be maxima .*, got 'squares'"),
+        (
+            ("mean-wait", "makespan"),
+            "all objectives but the last must be makespan or maximum-lateness, got 'mean-wait'",
+        ),
+        ((Squares(), "makespan"), "all objectives but the last must be makespan or maximum-lateness, got 'squares'"),
         (("makespan", "makespan"), "lexicographic optimization requires distinct objectives"),
         (("makespan", "waits"), "objective of model 'oas' must be one of .*, got 'waits'"),
     ],

@@ -56,7 +56,7 @@ def test_that_no_package_fits_the_links_is_proven_without_a_model() -> None:
     jobs = tuple(Job(f"J{i}", 2, 10.0, task_bandwidth=8.0) for i in range(3))
     result = solve_package(Instance(star((3, 1.0, 7.0), (3, 1.0, 7.0)), jobs), OPTIONS["pas"], run_model=no_model)
     assert (result.status, result.stopped_by) == ("infeasible", "proof")
-    assert result.message.startswith("there are enough processors for the package, but not enough links: ")
+    assert result.message.startswith("there are enough processors for the package, but not enough bandwidth: ")
 
 
 def test_a_package_that_saturates_no_link_is_proven_where_links_may_saturate() -> None:
@@ -147,7 +147,7 @@ def test_a_job_with_more_allocations_than_are_listed_is_judged_all_the_same() ->
 def test_a_node_model_that_is_too_large_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     # Two jobs on six processors: twelve places.
     monkeypatch.setattr(package, "MAX_PLACES", 11)
-    refused = r"12 pairs of job and processor, above the limit of 11: .*formulation='mode'"
+    refused = r"12 pairs of job and processor, above the limit of 11; .*formulation='mode'"
     with pytest.raises(coalloc.CoallocError, match=refused):
         coalloc.build_model(TWO_JOBS, model="pas", formulation="node")
     with pytest.raises(coalloc.CoallocError, match=refused):

@@ -10,7 +10,7 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.reasons import irreducible, reasons_of
 
 FOUR = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=1.0)])
-NEEDED = "no schedule satisfies this irreducible: "
+NEEDED = "no schedule satisfies this irreducible set of conditions: "
 
 
 def message(instance: Instance, **options: object) -> str:
@@ -29,7 +29,8 @@ def test_two_deadlines_that_need_more_processors_than_there_are(slot):
         Job("D", 4, 50.0, after=["C"]),
     ]
     assert message(Instance(FOUR, jobs), slot=slot) == (
-        f"{NEEDED}job 'A' must end by 12 s; job 'B' must end by 15 s ('A', 'B' need 5 processors at 5 s, there are 4)"
+        f"{NEEDED}job 'A' must end by 12 s; job 'B' must end by 15 s ('A', 'B' require 5 processors at 5 s, but "
+        "there are 4)"
     )
 
 
@@ -42,7 +43,8 @@ def test_a_chain_that_is_too_long_for_a_deadline():
         Job("D", 4, 50.0),
     ]
     assert message(Instance(FOUR, jobs)).startswith(
-        f"{NEEDED}job 'B' must end by 25 s; job 'B' comes after 'C'; job 'C' comes after 'A'"
+        f"{NEEDED}job 'B' must end by 25 s; job 'B' must start after the end of 'C'; job 'C' must start after the "
+        "end of 'A'"
     )
 
 
@@ -57,7 +59,7 @@ def test_a_window_before_a_deadline():
 
 def test_one_job_that_is_too_late_by_itself_says_so():
     assert message(Instance(FOUR, [Job("A", 1, 10.0, deadline=5.0)])) == (
-        "job 'A' must end by 5 s, but starts at 0 s and takes 10 s at the least"
+        "job 'A' must end by 5 s, but it starts at 0 s or later and takes at least 10 s"
     )
 
 
@@ -68,9 +70,9 @@ def test_each_reason_is_needed_and_what_is_not_proven_is_said():
     told = [reason.sentence for reason in reasons_of(instance)]
     assert told == [
         "job 'A' must end by 9 s",
-        "job 'A' may use 'C1' alone",
-        "job 'B' comes after 'A'",
-        "job 'B' comes after 'R'",
+        "job 'A' may only use 'C1'",
+        "job 'B' must start after the end of 'A'",
+        "job 'B' must start after the end of 'R'",
         "job 'R' runs until 5 s",
     ]
 

@@ -99,7 +99,7 @@ def test_a_job_without_room_is_named() -> None:
     clusters = [cluster.replace(resources={"licences": 2.0}) for cluster in (ONE, TWO)]
     instance = Instance(Platform(clusters), [Job("J1", 3, 10.0, task_resources={"licences": 1.0})])
     result = coalloc.solve(instance, scope="cluster")
-    said = "job 'J1' takes 'licences': the capacity within one cluster is enough for 2 of its 3 tasks"
+    said = "job 'J1' requires 'licences': the capacity of one cluster suffices for 2 of its 3 tasks"
     assert (result.status, result.message) == ("infeasible", said)
     (reason,) = coalloc.explain(instance, scope="cluster").of("infeasible")
     assert (reason.kind, reason.where, reason.amount, reason.limit) == ("resource", "licences", 3, 2)
@@ -111,7 +111,7 @@ def test_links_may_forbid_where_there_is_enough() -> None:
     job = Job("J1", 4, 10.0, task_bandwidth=4.0, task_resources={"licences": 1.0})
     result = coalloc.solve(Instance(Platform(clusters), [job]), slot=5.0)
     assert result.status == "infeasible"
-    assert "links saturate" in result.message
+    assert "it saturates a link" in result.message
 
 
 def test_a_deadline_that_resources_forbid_names_them() -> None:
@@ -119,7 +119,7 @@ def test_a_deadline_that_resources_forbid_names_them() -> None:
     jobs = [Job(f"J{number}", 1, 10.0, resources={"licences": 1.0}, deadline=15.0) for number in range(2)]
     result = coalloc.solve(Instance(Platform([ONE], resources={"licences": 1.0}), jobs), slot=5.0)
     assert result.status == "infeasible"
-    assert "there are 1 'licences' in all" in result.message
+    assert "the capacity of 'licences' is 1" in result.message
 
 
 def test_the_bound_of_a_resource() -> None:

@@ -86,7 +86,7 @@ def test_a_deadline_that_no_shape_keeps_is_infeasible():
     result = coalloc.solve(Instance(ONE, [MOLDABLE.replace(deadline=5.0)]))
     assert (result.status, result.message) == (
         "infeasible",
-        "job 'A' must end by 5 s, but starts at 0 s and takes 6 s at the least",
+        "job 'A' must end by 5 s, but it starts at 0 s or later and takes at least 6 s",
     )
 
 

@@ -96,7 +96,7 @@ def test_an_objective_without_bound_is_not_called_infeasible(domain: pyo.Set) ->
 def test_only_one_objective_to_be_minimised() -> None:
     model = cover()
     model.objective.sense = pyo.maximize
-    with pytest.raises(CoallocError, match=r"one active objective, to be minimised; 'cover'"):
+    with pytest.raises(CoallocError, match=r"one active objective to minimise; 'cover'"):
         solve_model(model, SolverLimits(), integral=True)
     model.objective.sense = pyo.minimize
     model.second = pyo.Objective(expr=model.x[0])
