@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
+LEAST_SAMPLES = 5
+"""Fewer samples have no interval: a bootstrap of them says next to nothing."""
 RESAMPLES = 2_000
 DRAWN_AT_A_TIME = 1_000_000
 """Numbers that are resampled at a time: memory; the interval does not depend on it."""
 
 
 class ConfidenceInterval(NamedTuple):
-    """A mean or another statistic, its confidence interval (nan for one sample), and the number of samples."""
+    """A mean or another statistic, its confidence interval (nan for few samples), and the number of samples."""
 
     mean: float
     low: float
@@ -29,12 +31,15 @@ class ConfidenceInterval(NamedTuple):
 
 
 def mean_interval(values: Sequence[float], seed: int | np.random.Generator = 0) -> ConfidenceInterval:
-    """Return the mean of independent samples with its 95 % interval; the same for the same seed."""
+    """Return the mean of independent samples with its 95 % interval; the same for the same seed.
+
+    The interval of fewer than :data:`LEAST_SAMPLES` samples is nan.
+    """
     if not len(values):
         return ConfidenceInterval(math.nan, math.nan, math.nan, 0)
     mean = float(np.mean(values))
-    if len(values) == 1:
-        return ConfidenceInterval(mean, math.nan, math.nan, 1)
+    if len(values) < LEAST_SAMPLES:
+        return ConfidenceInterval(mean, math.nan, math.nan, len(values))
     if np.ptp(values) == 0.0:
         return ConfidenceInterval(mean, mean, mean, len(values))
     from scipy.stats import bootstrap
@@ -58,7 +63,8 @@ def statistic_interval(
     """Return a statistic of independent samples with its 95 % interval; the same for the same seed.
 
     What belongs to one sample is resampled together, so that statistics may compare its parts. Where the correction is
-    not defined, all resamples being alike or on one side, the interval is that of percentiles.
+    not defined, all resamples being alike or on one side, the interval is that of percentiles. The interval of fewer
+    than :data:`LEAST_SAMPLES` samples is nan.
 
     Parameters
     ----------
@@ -69,7 +75,7 @@ def statistic_interval(
     """
     number = len(samples)
     value = float(statistic(samples))
-    if number < 2:
+    if number < LEAST_SAMPLES:
         return ConfidenceInterval(value, math.nan, math.nan, number)
     from scipy.stats import bootstrap
 

@@ -18,9 +18,9 @@ def test_the_interval_covers_the_mean_as_often_as_it_says():
 
 
 def test_the_same_seed_gives_the_same_interval():
-    values = [1.0, 2.0, 4.0, 8.0]
+    values = [1.0, 2.0, 4.0, 8.0, 0.0]
     assert mean_interval(values, 3) == mean_interval(values, 3)
-    assert mean_interval(values).mean == 3.75
+    assert mean_interval(values).mean == 3.0
 
 
 def test_what_is_drawn_at_a_time_does_not_change_the_interval(monkeypatch):
@@ -32,17 +32,21 @@ def test_what_is_drawn_at_a_time_does_not_change_the_interval(monkeypatch):
 
 @pytest.mark.parametrize(
     ("values", "expected"),
-    [([2.0, 2.0], ConfidenceInterval(2.0, 2.0, 2.0, 2))],
+    [([2.0] * 5, ConfidenceInterval(2.0, 2.0, 2.0, 5))],
 )
 def test_equal_values_have_no_width(values, expected):
     assert mean_interval(values) == expected
 
 
-def test_what_cannot_be_known_is_not_made_up():
-    mean, low, high, samples = mean_interval([5.0])
-    assert (mean, samples) == (5.0, 1)
-    assert math.isnan(low)
-    assert math.isnan(high)
+@pytest.mark.parametrize("samples", [1, 2, 4])
+def test_few_samples_have_no_interval(samples):
+    found = mean_interval([4.0, 6.0, 5.0, 5.0][:samples])
+    assert (found.mean, found.samples) == ({1: 4.0, 2: 5.0, 4: 5.0}[samples], samples)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+
+
+def test_no_samples_have_no_mean():
     assert math.isnan(mean_interval([]).mean)
 
 
@@ -70,7 +74,7 @@ def test_the_interval_of_a_deviation_covers_it_mostly():
     assert 80 <= sum(interval.low <= 1.0 <= interval.high for interval in found) <= 99
 
 
-def test_of_one_sample_no_interval_is_known():
-    found = statistic_interval(np.array([3.0]), lambda samples: samples.mean(axis=-1))
-    assert (found.mean, found.samples) == (3.0, 1)
+def test_few_samples_have_no_interval_of_a_statistic():
+    found = statistic_interval(np.array([3.0, 1.0, 2.0, 2.0]), lambda samples: samples.mean(axis=-1))
+    assert (found.mean, found.samples) == (2.0, 4)
     assert math.isnan(found.low)

@@ -82,7 +82,7 @@ def test_no_function_swallows_a_misspelt_keyword(name):
         ),
         (
             lambda i, s: coalloc.compare(i, {"a": 3}),
-            "policies['a']: must be a name, a mapping with its options, or have",
+            "policies['a']: must be a name, a mapping with its options or have",
         ),
         (lambda i, s: coalloc.compare(i, {"a": {"policy": 3}}), "policies['a']['policy']: must be a string, got 3"),
         (lambda i, s: coalloc.compare(i, {3: {}}), "label: must be a string, got 3"),
@@ -90,7 +90,7 @@ def test_no_function_swallows_a_misspelt_keyword(name):
             lambda i, s: coalloc.compare(i, [3]),
             "policy must be a name or have scope and decide(state), or a sc",
         ),
-        (lambda i, s: coalloc.studies.energy_front(i, points=10**40), "points: must be 2 to 10000, got 1000"),
+        (lambda i, s: coalloc.studies.energy_front(i, points=10**40), "points: must be from 2 to 10000, got 1000"),
         (lambda i, s: coalloc.slot_study(5), "instances: must be an Instance or a list, got 5"),
         (lambda i, s: coalloc.slot_study(i, [None]), "fractions[0]: must be a finite number above 0, such as"),
         (lambda i, s: coalloc.solve(i, constraints=[3]), "constraints[0]: must be a Constraint, got 3"),

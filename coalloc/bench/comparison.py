@@ -6,6 +6,7 @@ above 1, B is slower. What was not solved counts its limit, as in a summary, so 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +17,14 @@ from coalloc.bench.outcomes import Row, has_run, is_failed, is_solved
 from coalloc.bench.statistics import mean_ratio
 from coalloc.bench.summary import TOLERANCE, counted_time
 from coalloc.bench.tables import Table
-from coalloc.intervals import ConfidenceInterval
+from coalloc.intervals import LEAST_SAMPLES, ConfidenceInterval
 
 FLOOR = 0.01
 """Seconds added to both times of a ratio, so that the noise of samples of milliseconds does not count."""
 SLOWER = 1.05
 """Mean ratio up to which a method is not called slower, however sure its interval is."""
-HEADS = ("method", "pairs", "solved in A", "solved in B", "time B/A", "95 % from", "to", "verdict")
+TOO_FEW = "too few pairs"
+HEADS = ("method", "pairs", "solved in A", "solved in B", "time B/A", "95 % interval from", "to", "verdict")
 
 Pair = tuple[Row, Row]
 
@@ -50,15 +52,19 @@ class Comparison:
     def warnings(self) -> list[str]:
         """What a reader must know before the numbers."""
         hosts = [sorted({str(pair[side].get("host", "unknown")) for pair in self.pairs}) for side in (0, 1)]
-        lines = [f"samples in A alone: {self.only_a}, in B alone: {self.only_b}"] if self.only_a or self.only_b else []
+        lines = [f"samples only in A: {self.only_a}, only in B: {self.only_b}"] if self.only_a or self.only_b else []
         if hosts[0] != hosts[1]:
-            lines.append(f"A ran on {', '.join(hosts[0])}, B on {', '.join(hosts[1])}: their times do not compare")
+            lines.append(f"A ran on {', '.join(hosts[0])}, B on {', '.join(hosts[1])}; their times are not comparable")
+        if any(line[-1] == TOO_FEW for line in self.table.lines):
+            lines.append(f"95 % intervals require at least {LEAST_SAMPLES} pairs")
         return lines
 
     @property
     def regressions(self) -> list[str]:
         """A sentence for each method that is slower and each sample that has become worse."""
-        slower = [f"{line[0]}: {line[-1]}, {line[4]:.3f} times" for line in self.table.lines if line[-1] == "slower"]
+        slower = [
+            f"{line[0]}: {line[-1]}, time ratio {line[4]:.3f}" for line in self.table.lines if line[-1] == "slower"
+        ]
         return slower + [sentence for pair in self.pairs for sentence in _regressions(*pair)]
 
 
@@ -76,13 +82,14 @@ def _line(label: str, pairs: Sequence[Pair], rng: np.random.Generator) -> tuple[
     solved = [sum(is_solved(pair[side]) for pair in pairs) for side in (0, 1)]
     if ratio is None:
         return (label, 0, *solved, None, None, None, "")
-    return (label, len(pairs), *solved, ratio.mean, ratio.low, ratio.high, _verdict(ratio, len(pairs)))
+    interval = (None, None) if math.isnan(ratio.low) else (ratio.low, ratio.high)
+    return (label, len(pairs), *solved, ratio.mean, *interval, _verdict(ratio, len(pairs)))
 
 
 def _verdict(ratio: ConfidenceInterval, num_pairs: int) -> str:
-    """Return what an interval says; a few pairs say nothing."""
-    if num_pairs < 3:
-        return "too few pairs"
+    """Return what an interval says; a few pairs have none."""
+    if num_pairs < LEAST_SAMPLES:
+        return TOO_FEW
     if ratio.low > 1.0 and ratio.mean > SLOWER:
         return "slower"
     return "faster" if ratio.high < 1.0 and ratio.mean < 1.0 / SLOWER else "no difference"

@@ -28,11 +28,9 @@ def geometric_mean(numbers: Sequence[float], shift: float = 0.0) -> float | None
 def mean_ratio(ratios: Sequence[float], rng: np.random.Generator) -> ConfidenceInterval | None:
     """Return the geometric mean of paired ratios, with the interval of the mean of their logarithms; None of nothing.
 
-    The interval of one ratio is that ratio.
+    The interval of few ratios is nan, as that of :func:`coalloc.intervals.mean_interval`.
     """
     if not len(ratios):
         return None
     mean, low, high, samples = mean_interval(np.log(np.asarray(ratios)).tolist(), rng)
-    if samples == 1:
-        low = high = mean
     return ConfidenceInterval(math.exp(mean), math.exp(low), math.exp(high), samples)

@@ -25,7 +25,7 @@ from coalloc.cli.studying import (
     policies_of,
     with_own,
 )
-from coalloc.cli.tables import show_table, written_table
+from coalloc.cli.tables import interval_note, interval_text, show_table, text_of, text_table, written_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,10 +105,37 @@ def compare(
 
 def _words(table: pd.DataFrame, baseline: str, seed: int) -> str:
     """Return a row per policy, and the policies paired with the baseline."""
+    from coalloc.display.wording import percent_text, unit_for
     from coalloc.studies.comparison import paired_differences, summary, without_proven_gaps
 
-    shown = summary(without_proven_gaps(table), seed)
-    policies = shown.to_string(index=False, float_format="{:.4g}".format, na_rep="-")
-    pairs = paired_differences(table, baseline, seed)
-    differences = pairs.to_string(index=False, float_format="{:+.2%}".format, na_rep="-")
-    return f"{policies}\n\n{table['objective'].iloc[0]} against {baseline}, mean and 95 % interval\n{differences}"
+    found, pairs = summary(without_proven_gaps(table), seed), paired_differences(table, baseline, seed)
+    unit = unit_for(found["wait_mean"].max())
+    name, signed = table["objective"].iloc[0], partial(percent_text, sign="+")
+    policies = text_table(
+        found.itertuples(),
+        {
+            "policy": lambda row: str(row.policy),
+            "instances": lambda row: str(row.instances),
+            "mean gap": lambda row: text_of(row.gap_mean, percent_text),
+            "95 % interval": lambda row: interval_text(row.gap_low, row.gap_high, percent_text),
+            "worst gap": lambda row: text_of(row.gap_max, percent_text),
+            "proved\noptima": lambda row: str(row.proven),
+            "mean ratio\nto optimum": lambda row: text_of(row.ratio_mean),
+            f"mean\nwait ({unit.symbol})": lambda row: text_of(row.wait_mean / unit.seconds),
+            "co-allocated\njobs": lambda row: text_of(row.coallocated_share, percent_text),
+            "decision\ntime (ms)": lambda row: text_of(1e3 * row.decision_time_mean, "{:.3g}".format),
+        },
+    )
+    differences = text_table(
+        pairs.itertuples(),
+        {
+            "policy": lambda row: str(row.policy),
+            "mean": lambda row: text_of(row.mean, signed),
+            "95 % interval": lambda row: interval_text(row.low, row.high, signed),
+            "instances": lambda row: str(row.instances),
+        },
+    )
+    parts = [f"Gaps of the {name} to the lower bound:\n{policies}"]
+    if len(pairs):
+        parts.append(f"Change of the {name} compared with {baseline}:\n{differences}")
+    return "\n\n".join([*parts, *interval_note([*found["gap_low"], *pairs["low"]], "instances")])

@@ -17,7 +17,7 @@ from coalloc.cli.output import note, say
 from coalloc.cli.pairs import share
 from coalloc.cli.shell import Command
 from coalloc.cli.studying import Files, Plot, RunSeed, Table, Threads, TimeLimit, check_outputs
-from coalloc.cli.tables import show_table, written_table
+from coalloc.cli.tables import interval_note, interval_text, show_table, text_of, text_table, written_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,14 +118,30 @@ def slot_size(
 
 
 def _words(table: pd.DataFrame, tolerated: float, by: Literal["replayed", "compacted"], seed: int) -> str:
-    """Return a row per length of the slot, and which is coarse enough."""
-    from coalloc.studies.slot_report import recommendation, share_text, summary
+    """Return a row per length of the slot, and which is recommended."""
+    from coalloc.display.wording import percent_text
+    from coalloc.studies.slot_report import WORDS, recommendation, summary
 
     found = summary(table, by, seed)
-    shares = [str(name) for name in found if str(name).startswith(("loss_", "above_", "band_"))]
-    formatters = dict.fromkeys(shares, share_text)
-    rows = found.to_string(index=False, formatters=formatters, float_format="{:.3g}".format, na_rep="-")
-    return f"{rows}\n\n{recommendation(table, tolerated, by)}"
+    rows = text_table(
+        found.itertuples(),
+        {
+            "slot": lambda row: str(row.slot),
+            "instances": lambda row: str(row.instances),
+            "proved": lambda row: str(row.proven),
+            "proved,\nrounded down": lambda row: str(row.proven_rounded_down),
+            "mean loss": lambda row: text_of(row.loss_mean, percent_text),
+            "95 % interval": lambda row: interval_text(row.loss_low, row.loss_high, percent_text),
+            "worst loss": lambda row: text_of(row.loss_max, percent_text),
+            "above\nbound": lambda row: text_of(row.above_bound_mean, percent_text),
+            "band\nwidth": lambda row: text_of(row.band_width_mean, percent_text),
+            "solve\ntime (s)": lambda row: text_of(row.solve_time_mean, "{:.3g}".format),
+            "slots": lambda row: text_of(row.num_slots_mean),
+        },
+    )
+    title = f"Loss of the {WORDS.get(by, by)} makespan compared with the best slot length:"
+    notes = interval_note(found["loss_low"], "instances")
+    return "\n".join([title, rows, *notes, "", recommendation(table, tolerated, by)])
 
 
 app.command("front", epilog=study_front.EXAMPLES, cls=Command)(study_front.front)

@@ -26,7 +26,7 @@ from coalloc.cli.studying import (
     policies_of,
     with_own,
 )
-from coalloc.cli.tables import show_table, written_table
+from coalloc.cli.tables import show_table, text_of, text_table, written_table
 from coalloc.display.wording import plural
 
 if TYPE_CHECKING:
@@ -62,7 +62,10 @@ Within = Annotated[
 ]
 
 NAMED = 5
-"""Strips that are named, at most."""
+"""Unsolved intervals that are named, at most."""
+
+SMALLEST_GAP = 5e-5
+"""Gap, other than 0, from which on two digits show it."""
 
 EXAMPLES = """
 Examples:
@@ -114,38 +117,55 @@ def front(
 
 def _shown(table: pd.DataFrame) -> str:
     """Return the rows that say something new, as aligned text."""
+    from coalloc.display.wording import percent_text
     from coalloc.studies.front import summary
 
-    rows = summary(table)
-    width = rows["label"].str.len().max()
-    rows["gap"] = [f"{gap:.2%}" if gap == 0.0 or gap >= 5e-5 else "<0.01%" for gap in rows["gap"]]
-    rows["on_front"] = rows["on_front"].map({True: "yes", False: "no"})
-    rows["label"] = rows["label"].str.ljust(width)
-    rows = rows.rename(columns={"label": "label".ljust(width)})
-    return rows.to_string(index=False, float_format="{:.6g}".format, na_rep="-")
+    def gap_text(gap: float) -> str:
+        return percent_text(gap) if gap == 0.0 or gap >= SMALLEST_GAP else f"<{percent_text(2 * SMALLEST_GAP)}"
+
+    six = "{:.6g}".format
+    return text_table(
+        summary(table).itertuples(),
+        {
+            "schedule": lambda row: str(row.label),
+            "makespan\nlimit (s)": lambda row: text_of(row.makespan_limit, six),
+            "makespan\n(s)": lambda row: text_of(row.makespan, six),
+            "energy\n(J)": lambda row: text_of(row.energy, six),
+            "bound\n(J)": lambda row: text_of(row.lower_bound, six),
+            "gap": lambda row: text_of(row.gap, gap_text),
+            "EDP\n(J s)": lambda row: text_of(row.edp, six),
+            "unsolved\nfrom (s)": lambda row: text_of(row.open_from, six),
+            "Pareto\npoint": lambda row: "yes" if row.on_front else "no",
+            "status": lambda row: str(row.status),
+        },
+    )
 
 
 def _conclusion(table: pd.DataFrame) -> str:
-    """Return whether the front is complete or what of it is open, and what is known of the least EDP."""
+    """Return whether the Pareto front is complete or which parts are unsolved, and what is known of the least EDP."""
     from coalloc.studies.front import EXACT
 
     front = table[table["label"] == EXACT]
-    whose = "schedule" if table.attrs["slot"] is None else "schedule in slots"
-    bound = f"no {whose} has an EDP below {table.attrs['edp_bound']:.6g} J s"
+    whose = "" if table.attrs["slot"] is None else " with these time slots"
     best = table.sort_values("edp").iloc[0]
-    return f"{_completeness(table, front)}; {bound}, and {best['label']} has one of {best['edp']:.6g} J s"
+    bound = f"The minimum EDP{whose} is at least {table.attrs['edp_bound']:.6g} J s"
+    return f"{_completeness(table, front)}\n{bound}; the best known is {best['edp']:.6g} J s ({best['label']})."
 
 
 def _completeness(table: pd.DataFrame, front: pd.DataFrame) -> str:
-    """Return how many points are proven, and between which makespans there may be others."""
+    """Return how many points are proved, and between which makespans there may be others."""
     from coalloc.studies.front import is_shortest
 
     if table.attrs["complete"]:
-        return f"the front is complete, with {plural(len(front), 'point')}"
+        return f"The Pareto front is complete: {plural(len(front), 'point')}."
     strips = table.attrs["open"]
-    named = [f"{low:.6g} to {high:.6g}" if math.isfinite(high) else f"{low:.6g} on" for low, high in strips[:NAMED]]
-    more = [f"and {len(strips) - NAMED} more strips"] if len(strips) > NAMED else []
-    text = f"{(front['gap'] == 0.0).sum()} of {len(front)} points of the front are proven"
-    text = f"{text}; open are makespans, s, from {', '.join([*named, *more])}"
+    named = [
+        f"{low:.6g} to {high:.6g}" if math.isfinite(high) else f"{low:.6g} or more" for low, high in strips[:NAMED]
+    ]
+    more = [f"and {len(strips) - NAMED} more intervals"] if len(strips) > NAMED else []
+    text = f"{(front['gap'] == 0.0).sum()} of {plural(len(front), 'point')} of the Pareto front are proved."
+    text = f"{text} Unsolved makespans (s): {', '.join([*named, *more])}."
     least, shortest = table.attrs["least_makespan"], front["makespan"].min()
-    return text if is_shortest(shortest, least) else f"{text}; the least makespan, {least:.6g} s or more, is not proven"
+    if is_shortest(shortest, least):
+        return text
+    return f"{text} The minimum makespan is not proved; it is at least {least:.6g} s."

@@ -14,7 +14,7 @@ from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import check_writable, note
 from coalloc.cli.studying import RunSeed, Table
-from coalloc.cli.tables import show_table, written_table
+from coalloc.cli.tables import interval_note, interval_text, show_table, text_of, text_table, written_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,11 +115,41 @@ def grid(
 
 def _words(table: pd.DataFrame) -> str:
     """Return a row per strategy, and what power management changes."""
+    from coalloc.display.wording import percent_text
+    from coalloc.grid_measures import GRID_METRICS
     from coalloc.studies.grid_report import savings, summary
 
-    parts = [summary(table).to_string(float_format="{:.6g}".format, na_rep="-")]
+    six = "{:.6g}".format
+    ranked = text_table(
+        summary(table).itertuples(),
+        {
+            "strategy": lambda row: str(row.Index),
+            "rank": lambda row: str(row.rank),
+            "set\ncoverage": lambda row: text_of(row.coverage, percent_text),
+            "competitive\nfactor": lambda row: text_of(row.competitive_factor, six),
+            "mean\nwait (s)": lambda row: text_of(row.wait_mean, six),
+            "bounded\nslowdown": lambda row: text_of(row.sd_b, six),
+            "energy\n(J)": lambda row: text_of(row.energy, six),
+            "efficiency\n(processor s/J)": lambda row: text_of(row.energy_efficiency, six),
+            "jobs that\nwait": lambda row: text_of(row.waited_share, percent_text),
+            "efficiency\nloss": lambda row: text_of(row.degradation / 100.0, percent_text),
+            "efficiency\nrank": lambda row: str(row.rank_efficiency),
+        },
+    )
     saved = savings(table)
-    if len(saved):
-        shown = saved.to_string(index=False, float_format="{:.6g}".format, na_rep="-")
-        parts.append(f"Change by power management, compared with all clusters always on:\n{shown}")
-    return "\n\n".join(parts)
+    if not len(saved):
+        return ranked
+    changes = text_table(
+        saved.itertuples(),
+        {
+            "strategy": lambda row: str(row.strategy),
+            "metric": lambda row: str(row.metric),
+            "unit": lambda row: GRID_METRICS[row.metric].unit,
+            "mean change": lambda row: text_of(row.mean, six),
+            "95 % interval": lambda row: interval_text(row.low, row.high, six),
+            "relative": lambda row: text_of(row.share, partial(percent_text, sign="+")),
+            "weeks": lambda row: str(row.weeks),
+        },
+    )
+    title = "Change by power management, compared with all clusters always on:"
+    return "\n".join([ranked, "", title, changes, *interval_note(saved["low"], "weeks")])

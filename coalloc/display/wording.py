@@ -93,6 +93,11 @@ def share_text(share: float) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
+def percent_text(share: float, sign: str = "") -> str:
+    """Return a share with two digits in percent: ``1.50 %``; with the sign ``"+"`` also ``+1.50 %``."""
+    return f"{round(100.0 * share, 2) + 0.0:{sign}.2f} %"  # what rounds to 0 has no minus
+
+
 def plural(count: int, noun: str) -> str:
     """Return ``1 job``, ``2 jobs``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -66,7 +66,7 @@ MEMORY = 8_000.0
 
 MOST_WINDOWS = 100_000
 
-AS_IT_RAN = "as it ran"
+AS_IT_RAN = "logged schedule"
 WHOLE = "the whole period"
 
 POLICIES: Mapping[str, Mapping[str, Any]] = {
@@ -241,7 +241,7 @@ def audit(
     history, account = _history(log, schedule, named)
     begin, end = _period(history, log.epoch, after, before)
     if not window > 0.0 or (end - begin) / window > MOST_WINDOWS:
-        raise CoallocError(f"window: must be above 0 s, and make at most {MOST_WINDOWS} windows, got {window:g} s")
+        raise CoallocError(f"window: must be above 0 s and give at most {MOST_WINDOWS} intervals, got {window:g} s")
     options = {"policies": labels, "time_limit": finite_limit(time_limit), "seed": seed}
     study = _Study(history, log.epoch, options, progress or (lambda _: None))
     calls = study.calls(begin, end, window)
@@ -266,7 +266,7 @@ class _Study:
         """Return the whole period, then its windows; of a period that is one window the period alone."""
         whole = window_of(self.history, begin, end)
         if whole is None:
-            raise CoallocError(f"no job waits or arrives in the period: {_arrivals_text(self.history, self.epoch)}")
+            raise CoallocError(f"no job waits or arrives in the period; {_arrivals_text(self.history, self.epoch)}")
         if end - begin <= length:
             return [_Call(whole, WHOLE, self.options, is_whole=True)]
         longer = {**self.options, "time_limit": finite_limit(WHOLE_TIMES * self.options["time_limit"])}
@@ -312,7 +312,11 @@ class _Study:
         whole = [f"{duration_text(limits[True])} for {WHOLE}"] if True in limits else []
         parts = [
             *whole,
-            *([f"{duration_text(limits[False])} for each of {counted(num_windows, 'window')}"] if num_windows else []),
+            *(
+                [f"{duration_text(limits[False])} for each of {counted(num_windows, 'interval')}"]
+                if num_windows
+                else []
+            ),
         ]
         if parts:
             self.say(f"bounds and searches take up to {', '.join(parts)}")
@@ -344,7 +348,7 @@ def _log(
     if not isinstance(trace, Instance):
         return read_log(trace, chosen_platform(processors, platform), unit=unit, partition=partition, broken=broken)
     if processors is not None or platform is not None:
-        raise CoallocError("processors and platform are for traces: an instance has its own platform")
+        raise CoallocError("processors and platform require a trace; an instance contains its platform")
     return Log(trace, np.full(len(trace.jobs), np.nan), None, ())
 
 
@@ -363,11 +367,11 @@ def _history(
     num_unknown = int(np.isnan(starts).sum())
     if num_unknown and num_unknown == len(starts):
         raise CoallocError(
-            f"{quoted(log.instance.name)} does not say when its jobs started, so that no past can be held against the "
-            'best: name a policy that runs them (policy="easy", or --policy easy), or give a schedule (schedule=...)'
+            f"{quoted(log.instance.name)} does not contain the starts of its jobs; give a policy to simulate "
+            '(policy="easy" or --policy easy) or a schedule (schedule=...)'
         )
     if num_unknown:
-        account.append(f"{counted(num_unknown, 'job')} left out: when it started is not known")
+        account.append(f"{counted(num_unknown, 'job')} skipped: start unknown")
         history = history.known
     return history, account
 
@@ -388,7 +392,9 @@ def _period(
     end = float(history.arrivals.max()) + 1.0 if before is None else _instant("before", before, epoch)
     if not begin < end:
         low, high = instant_text(begin, epoch), instant_text(end, epoch)
-        raise CoallocError(f"the period begins at {low} and ends at {high}: {_arrivals_text(history, epoch)}")
+        raise CoallocError(
+            f"the period must begin before it ends, got {low} to {high}; {_arrivals_text(history, epoch)}"
+        )
     return begin, end
 
 
@@ -403,13 +409,15 @@ def _instant(name: str, given: float | str, epoch: float | None) -> float:
     except ValueError:
         raise CoallocError(f"{name}: must be a number of seconds or a date (2026-10-01), got {quoted(given)}") from None
     if epoch is None:
-        raise CoallocError(f"{name}: the trace does not say when its clock began: give seconds, not {quoted(given)}")
+        raise CoallocError(
+            f"{name}: must be a number of seconds, because the trace has no start date, got {quoted(given)}"
+        )
     return instant - epoch
 
 
 def _arrivals_text(history: History, epoch: float | None) -> str:
     low, high = (instant_text(float(bound), epoch) for bound in (history.arrivals.min(), history.arrivals.max()))
-    return f"jobs arrive from {low} to {high}"
+    return f"arrivals are from {low} to {high}"
 
 
 def _workers(processes: int | None, scheduler: str | None) -> Callable[[], Workers]:

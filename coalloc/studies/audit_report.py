@@ -33,10 +33,10 @@ MEASURES = ("wait", "bounded_slowdown")
 """What is measured of jobs, as means over them."""
 
 SHARES: Mapping[str, str] = {
-    "capacity": "too few processors at those hours",
-    "fragmentation": "jobs that must start at once and cannot be interrupted",
-    "estimates": "arrivals and run times that nobody knew",
-    "order": "the order in which jobs were started",
+    "capacity": "too few processors at the time",
+    "fragmentation": "jobs start all tasks at once and are not preempted",
+    "estimates": "arrivals and run times are not known in advance",
+    "order": "order in which jobs started",
 }
 """Where waiting comes from, from what only a larger platform changes to what another schedule does."""
 
@@ -52,7 +52,7 @@ STATE = ("window", "kind", "begin", "end", "jobs", "waiting", "running", "crowde
 COLUMNS = (*STATE, *OF_MEASURES, *OF_MAKESPAN, *OF_SHARES)
 """Columns of the table; docs/audit.md defines them."""
 
-AS_IT_WAS = "as it was"
+AS_IT_WAS = "audited schedule"
 
 FOLDED = 30
 """Lines of the table of windows above which the page folds it."""
@@ -148,8 +148,8 @@ def _refuse_impossible(label: str, bounds: Mapping[str, float], known: Sequence[
         for measure, bound in bounds.items():
             if bound > held[measure] * (1.0 + TOLERANCE) + TOLERANCE:
                 raise InternalError(
-                    f"{label}: the bound {bound:.12g} on {measure} is above the {held[measure]:.12g} "
-                    f"that {held['label']!r} reached"
+                    f"{label}: the bound {bound:.12g} on {measure} exceeds the {held[measure]:.12g} of "
+                    f"{held['label']!r}"
                 )
 
 
@@ -286,9 +286,10 @@ class Audit:
         online = max(0.0, 1.0 - (wait.online or 0.0) / wait.as_it_was)
         saved, needed = percent(wait.avoidable.low), percent(1.0 - wait.avoidable.high)
         return (
-            f"Jobs waited {wait.text(wait.as_it_was)} on average. With hindsight {saved} of it could have been "
-            f"avoided: we hold such a schedule. {needed} could not, whatever the schedule. A policy that knows no more "
-            f"than the users' estimates avoids {percent(online)}."
+            f"Jobs waited {wait.text(wait.as_it_was)} on average. With hindsight {saved} of this wait was avoidable: a "
+            f"better schedule is known. {needed} was unavoidable in any schedule (proved). A policy that knows only "
+            "user "
+            f"estimates avoids {percent(online)}."
         )
 
     @property
@@ -299,8 +300,9 @@ class Audit:
             return ()
         most = max(row["most_used"] for row in impossible)
         return (
-            f"The log uses up to {most} processors at once; the platform has {self.num_processors}. What it did was "
-            f"not possible there in {plural(len(impossible), 'row')} of the table, so it may be below the bounds.",
+            f"The log uses up to {most} processors at a time, but the platform has {self.num_processors}. In "
+            f"{plural(len(impossible), 'row')} of the table the audited schedule is infeasible and may be below the "
+            "bounds.",
         )
 
     def lines(self) -> list[tuple[str, str]]:
@@ -309,16 +311,17 @@ class Audit:
         of_jobs = f"{plural(whole['jobs'], 'job')} on {plural(self.num_processors, 'processor')}, {self.policy}"
         found = [*(("warning", warning) for warning in self.warnings), ("trace", f"{self.name}: {of_jobs}")]
         found += [
-            ("period", f"{duration_text(whole['end'] - whole['begin'])} in {plural(len(self.windows), 'window')}")
+            ("period", f"{duration_text(whole['end'] - whole['begin'])} in {plural(len(self.windows), 'interval')}")
         ]
         for answer in self.answers:
             saved = f"{percent(answer.avoidable.low)} to {percent(answer.avoidable.high)}"
-            found.append((answer.question, f"{answer.text(answer.as_it_was)} as it was"))
-            found.append(("", f"{answer.text(answer.best.low)} or more in every schedule (proven)"))
-            found.append(("", f"{answer.text(answer.best.high)} in the best that we hold: {saved} could be saved"))
-            found.append(("", f"{answer.text(answer.online)} in the best by a policy with the users' estimates"))
+            found.append((answer.question, f"{answer.text(answer.as_it_was)} in the audited schedule"))
+            found.append(("", f"{answer.text(answer.best.low)} or more in any schedule (proved)"))
+            found.append(("", f"{answer.text(answer.best.high)} in the best known schedule: {saved} avoidable"))
+            found.append(("", f"{answer.text(answer.online)} with the best policy that knows only user estimates"))
         used = {part: percent(whole[f"utilization_{part}"]) for part in ("as_it_was", "best", "bound")}
-        found.append(("utilization", f"{used['as_it_was']} as it was, {used['best']} held, {used['bound']} at most"))
+        parts = f"{used['as_it_was']} in the audited schedule, {used['best']} in the best known schedule"
+        found.append(("utilization", f"{parts}, at most {used['bound']} (proved)"))
         for share, range in self.shares.items():
             found.append((f"wait by {share}", f"{amount(range.low)} to {amount(range.high)}: {SHARES[share]}"))
         return found
@@ -328,7 +331,8 @@ class Audit:
         return "\n".join(f"{name:<{width}} {text}" for name, text in self.lines())
 
     def __repr__(self) -> str:
-        return f"<Audit of {self.name!r}: {plural(self.whole['jobs'], 'job')}, {plural(len(self.windows), 'window')}>"
+        of_jobs = f"{plural(self.whole['jobs'], 'job')}, {plural(len(self.windows), 'interval')}"
+        return f"<Audit of {self.name!r}: {of_jobs}>"
 
     def _repr_html_(self) -> str:
         return lines_table(self.lines())
@@ -435,15 +439,15 @@ def _share_line(audit: Audit, share: str) -> tuple[str, ...]:
 def _lines_of_windows(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the head and the lines of the table of windows."""
     heads = (
-        "window",
+        "interval",
         "jobs",
-        "wait as it was",
+        "mean wait, audited",
         "bound",
-        "best",
-        "with estimates",
-        "slowdown as it was",
+        "best known",
+        "best policy",
+        "mean bounded slowdown, audited",
         "bound",
-        "best",
+        "best known",
     )
     lines = [
         (

@@ -155,21 +155,21 @@ def refuse_unequal(instance: Instance) -> None:
     groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
     faults = []
     if any(job.after or job.eligible or job.requires for job in instance.jobs):
-        faults.append("an audit needs jobs that wait for processors alone, and may have any of them")
+        faults.append("audit does not support after, eligible and requires of jobs")
     if any(job.shapes or job.times or job.deadline is not None for job in instance.jobs):
-        faults.append("an audit needs jobs of one shape and one run time, without deadlines")
+        faults.append("audit does not support shapes, times and deadline of jobs")
     if instance.platform.unavailable:
-        faults.append("an audit needs processors that are always there: leave out when some are unavailable")
+        faults.append("audit does not support unavailable of the platform; remove it")
     if {group.effective_power for group in groups} != {1.0}:
-        faults.append("an audit needs equal processors of power 1, on which run times are as the trace has them")
+        faults.append("audit requires identical processors of speed 1, on which the run times of the trace hold")
     if len(instance.platform.clusters) > 1 and any(job.task_bandwidth > 0.0 and job.tasks > 1 for job in instance.jobs):
-        faults.append("an audit needs jobs without communication: links could slow them down")
+        faults.append("audit requires jobs without communication, which links could slow down")
     if instance.shares_nodes or (instance.largest_task_memory and any(group.memory is not None for group in groups)):
-        faults.append("an audit knows processors alone: nodes may neither be shared nor short of memory")
+        faults.append("audit does not support time-shared nodes and memory limits")
     if instance.resources_asked:
-        faults.append("an audit knows processors alone: jobs may take no other resources")
+        faults.append("audit does not support resources of jobs")
     if instance.running:
-        faults.append("an audit begins with nothing running: leave out the running jobs of the instance")
+        faults.append("audit does not support running jobs; remove them from the instance")
     if faults:
         raise CoallocError("\n".join(faults))
 

@@ -193,7 +193,7 @@ def compare(
     contestants = contestants_of(policies)
     given = instances_of(instances)
     if not given or not contestants:
-        raise CoallocError("compare needs at least one instance and one policy")
+        raise CoallocError("compare requires at least one instance and one policy")
     _refuse_unbounded(given, objective)
     labels = [*([EXACT] if exact else []), *(contestant.label for contestant in contestants)]
     planned = [f"{instance.name}: {label}" for instance in given for label in labels]
@@ -242,7 +242,7 @@ def contestants_of(
     if repeated:
         twice = ", ".join(repeated)
         raise CoallocError(
-            f"policies need distinct labels, got {twice} more than once: give a mapping {{label: policy}}"
+            f"policies must have distinct labels, got {twice} more than once; use a mapping {{label: policy}}"
         )
     return found
 
@@ -252,7 +252,7 @@ def _label_of(policy: object) -> str:
     if isinstance(policy, str):
         return policy
     if not isinstance(policy, (Policy, Broker)):
-        raise CoallocError(f"policy must be a name, or have {RUNNABLE}, got {policy!r}")
+        raise CoallocError(f"policy must be a name or have {RUNNABLE}, got {policy!r}")
     return type(policy).__name__
 
 
@@ -265,7 +265,7 @@ def _contestant(label: str, given: object) -> Contestant:
         return _named(label, given)
     if not isinstance(given, (Policy, Broker)):
         raise CoallocError(
-            f"policies[{label!r}]: must be a name, a mapping with its options, or have {RUNNABLE}, got {given!r}"
+            f"policies[{label!r}]: must be a name, a mapping with its options or have {RUNNABLE}, got {given!r}"
         )
     return Contestant(label, lambda: given)
 
@@ -318,10 +318,12 @@ def _refuse_unbounded(instances: Sequence[Instance], objective: Compared) -> Non
     """
     for instance in instances:
         if objective != "makespan" and instance.shares_nodes:
-            raise CoallocError(f"instance {instance.name!r} shares nodes: only makespans have a bound there")
+            raise CoallocError(
+                f"instance {instance.name!r} has time-shared nodes, for which only objective 'makespan' has a bound"
+            )
         if objective == "mean-bounded-slowdown" and any(job.task_bandwidth for job in instance.jobs):
             raise CoallocError(
-                f"instance {instance.name!r}: no bound on the bounded slowdown holds where links may slow jobs down"
+                f"instance {instance.name!r} has communication, with which the bounded slowdown has no bound"
             )
 
 
@@ -369,8 +371,8 @@ def _refuse_impossible(instance: Instance, words: str, value: float, reference: 
     """Raise where a policy beats a bound: then one of the two is wrong."""
     if reference.bound > value + BOUND_TOLERANCE * max(1.0, value):
         raise InternalError(
-            f"instance {instance.name!r}: the bound {reference.bound:.12g} ({reference.source}) is above the {words} "
-            f"that policy {label!r} reached"
+            f"instance {instance.name!r}: the bound {reference.bound:.12g} ({reference.source}) exceeds the {words} "
+            f"of policy {label!r}"
         )
 
 
@@ -419,7 +421,7 @@ def paired_differences(table: pd.DataFrame, baseline: str, seed: int = 0) -> pd.
 
     pivoted = table.pivot(index="instance", columns="policy", values=value_column(table))
     if baseline not in pivoted:
-        raise CoallocError(f"the table has no policy {baseline!r}; it has {', '.join(_labels(table))}")
+        raise CoallocError(f"the table has no policy {baseline!r}; its policies: {', '.join(_labels(table))}")
     rows = []
     for label in _labels(table):
         if label != baseline:

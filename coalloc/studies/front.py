@@ -182,7 +182,7 @@ def energy_front(
     3   pcbe     10.00  185.99
     """
     if points is not None and not 2 <= points <= MAX_POINTS:
-        raise CoallocError(f"points: must be 2 to {MAX_POINTS}, got {picture_of(points)}")
+        raise CoallocError(f"points: must be from 2 to {MAX_POINTS}, got {picture_of(points)}")
     _refuse_instance(instance)
     say = progress or (lambda _: None)
     contestants = contestants_of(policies)
@@ -212,13 +212,15 @@ class _Front:
         self._instance, self._options, self._runs, self._say = instance, options, runs, say
         self._on_grid = options["slot"] is not None
         self._between = [] if self._on_grid else [run for _, run in runs]
-        say(f"{instance.name}: least makespan")
+        say(f"{instance.name}: minimum makespan")
         shortest = uninterrupted(solve(instance, objective="makespan", **options))
-        say(f"{instance.name}: least energy")
+        say(f"{instance.name}: minimum energy")
         start = _best(self._between, math.inf).schedule if self._between else None
         frugal = uninterrupted(solve(instance, objective="energy", start=start, **options))
         if shortest.schedule is None or frugal.schedule is None:
-            raise CoallocError(f"no front of instance {shown(instance.name)}: {shortest.message or frugal.message}")
+            raise CoallocError(
+                f"instance {shown(instance.name)} has no Pareto front: {shortest.message or frugal.message}"
+            )
         ends = (shortest.schedule, frugal.schedule)
         self._known = [*self._between, *(Point.of(instance, schedule) for schedule in ends)]
         self._least_makespan = shortest.lower_bound or 0.0
@@ -230,7 +232,7 @@ class _Front:
 
         Each solve starts from the best known schedule.
         """
-        begun.append(f"{self._instance.name}: least energy")
+        begun.append(f"{self._instance.name}: minimum energy")
         steps = [self._frugal]
         yield self._frugal
         for step in self._walked(points, begun):
@@ -289,7 +291,7 @@ class _Front:
 
     def _solved(self, limit: float, begun: list[str]) -> SolveResult:
         """Return what is found within a limit, s; keep its schedule, or that there is none."""
-        begun.append(f"{self._instance.name}: least energy within {limit:g} s")
+        begun.append(f"{self._instance.name}: minimum energy within {limit:g} s")
         self._say(begun[-1])
         start = self._best(limit).schedule if min(point.makespan for point in self._known) <= limit else None
         found = solve(self._instance, objective="energy", makespan_limit=limit, start=start, **self._options)
@@ -302,7 +304,7 @@ class _Front:
     def _shorten(self, limit: float) -> bool:
         """Find the shortest schedule with the least energy known within a limit, s; return whether it is proven."""
         best = self._best(limit)
-        self._say(f"{self._instance.name}: least makespan with {best.joules:g} J")
+        self._say(f"{self._instance.name}: minimum makespan with {best.joules:g} J")
         schedule, bound = shortest_of(self._instance, self._solve_options, best.schedule)
         self._known.append(Point.of(self._instance, schedule))
         return is_shortest(self._best(limit).makespan, bound)
@@ -365,16 +367,18 @@ def _refuse_instance(instance: Instance) -> None:
     """Raise where there is no front, before anything is solved."""
     require_watts(instance.platform)
     if not instance.jobs:
-        raise CoallocError(f"no front of instance {shown(instance.name)}: it has no jobs")
+        raise CoallocError(f"instance {shown(instance.name)} has no Pareto front: it has no jobs")
 
 
 def _refuse_wider(instance: Instance, label: str, policy: Policy | Broker, scope: Scope) -> None:
     """Raise where the bounds of a scope would not hold for a policy."""
     if SCOPES.index(policy.scope) > SCOPES.index(scope):
-        raise CoallocError(f"policy {label!r} places jobs within scope {policy.scope!r}: give the front that scope")
+        raise CoallocError(f"policy {label!r} has scope {policy.scope!r}; use that scope for the Pareto front")
     may_saturate = getattr(policy, "links", "shared") != "strict" and any(job.task_bandwidth for job in instance.jobs)
     if scope != "node" and may_saturate:
-        raise CoallocError(f"policy {label!r} may saturate links, and the front does not: compare jobs without traffic")
+        raise CoallocError(
+            f"policy {label!r} may saturate links, which the Pareto front does not; use jobs without communication"
+        )
 
 
 def is_shortest(makespan: float, bound: float) -> bool:
@@ -459,7 +463,7 @@ def _policy_row(
     else:
         bound = next(least for limit, least in envelope if run.makespan <= limit)
     if bound > run.joules * (1.0 + BOUND_TOLERANCE) + BOUND_TOLERANCE:
-        raise InternalError(f"policy {label!r} takes {run.joules:.12g} J, less than the bound {bound:.12g} J")
+        raise InternalError(f"the bound {bound:.12g} J exceeds the energy {run.joules:.12g} J of policy {label!r}")
     return {
         "instance": instance.name,
         "label": label,

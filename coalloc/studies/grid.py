@@ -300,14 +300,13 @@ def _place(store: FilePath | None) -> Iterator[Path]:
 def _refuse(weeks: Sequence[Instance], strategies: Iterable[str], options: Mapping[str, Any]) -> None:
     """Raise where a run would fail, before any begins: each is tried on the platform without jobs."""
     if not weeks:
-        raise CoallocError("a study of a grid needs at least one week")
+        raise CoallocError("grid_study requires at least one week")
     first, *others = weeks
     elsewhere = [week for week in others if week.platform != first.platform]
     if elsewhere:
         raise CoallocError(
             "\n".join(
-                f"week {quoted(week.name)} is on another platform than week {quoted(first.name)}: a study has one"
-                for week in elsewhere
+                f"week {quoted(week.name)} must have the platform of week {quoted(first.name)}" for week in elsewhere
             )
         )
     for week in weeks:

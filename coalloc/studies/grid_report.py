@@ -91,7 +91,7 @@ def paired_differences(table: pd.DataFrame, baseline: str, metric: str, seed: in
 
     rows = managed(table)
     if metric not in rows or baseline not in set(rows["strategy"]):
-        raise CoallocError(f"the table of the study has no metric {metric!r} of a strategy {baseline!r}")
+        raise CoallocError(f"the table has no metric {metric!r} of strategy {baseline!r}")
     pivoted = rows.pivot(index="week", columns="strategy", values=metric)
     found = {}
     for strategy in dict.fromkeys(rows["strategy"]):

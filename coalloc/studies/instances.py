@@ -20,7 +20,7 @@ def instances_of(instances: Instance | Iterable[Instance]) -> list[Instance]:
     repeated = sorted({visible(name) for name in names if names.count(name) > 1})
     if repeated:
         raise CoallocError(
-            f"instances need distinct names, got {', '.join(repeated)} more than once; "
-            "instance.replace(name=...) gives another"
+            f"instances must have distinct names, got {', '.join(repeated)} more than once; use "
+            "instance.replace(name=...)"
         )
     return given

@@ -24,7 +24,7 @@ class Interrupted(KeyboardInterrupt):
         more = len(missing) - NAMED
         names = [visible(name) for name in missing[:NAMED]] + ([f"and {more} more"] if more > 0 else [])
         planned = len(table) + len(missing)
-        lost = f"missing: {', '.join(names)}" if names else "none is missing, and what was interrupted is not proven"
+        lost = f"missing: {', '.join(names)}" if names else "no row is missing; the interrupted solve is not proved"
         super().__init__(f"interrupted with {len(table)} of {planned} rows; {lost}")
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, get_args
 
+from coalloc.display.wording import percent_text
 from coalloc.instance import CoallocError
-from coalloc.intervals import ConfidenceInterval, mean_interval
+from coalloc.intervals import LEAST_SAMPLES, ConfidenceInterval, mean_interval
 from coalloc.measures import FORMER_NAMES
 from coalloc.studies.slot_size import TOLERANCE, percent
 
@@ -110,10 +111,10 @@ def coarsest(table: pd.DataFrame, within: float = WITHIN, by: Judged = "replayed
     no row has a schedule.
     """
     if not (math.isfinite(within) and within >= 0.0):
-        raise CoallocError(f"within must be a share of at least 0, such as 0.02 for 2 %, got {within!r}")
+        raise CoallocError(f"within must be finite and at least 0, such as 0.02 for 2 %, got {within!r}")
     means = losses(table, by).groupby(table["fraction"]).mean().dropna()
     if means.empty:
-        raise CoallocError("no instance of the study has a schedule, so no slot can be recommended")
+        raise CoallocError("no time slot can be recommended: no instance has a schedule")
     return float(means[means <= max(within, float(means.min())) + TOLERANCE].index.max())
 
 
@@ -123,32 +124,29 @@ def recommendation(table: pd.DataFrame, within: float = WITHIN, by: Judged = "re
     is_chosen = table["fraction"] == fraction
     chosen = table[is_chosen]
     loss = losses(table, by)[is_chosen].dropna()
-    slots = f"{percent(fraction)} of the mean base time"
+    slot = f"{percent(fraction)} of the mean reference run time"
     if loss.mean() <= within + TOLERANCE:
-        makespan = f"{WORDS.get(by, by)} makespan"
-        verdict = f"Slots of {slots} are the coarsest whose {makespan} is within {percent(within)} of the best"
+        verdict = f"Recommended time slot: {slot} (the longest with a mean loss of at most {percent(within)})."
     else:
-        verdict = f"No slots are within {percent(within)} of the best on average; slots of {slots} are the least bad"
-    spread = f"{share_text(loss.mean())} above it"
+        verdict = f"No time slot has a mean loss of at most {percent(within)}; the best one is {slot}."
+    lost = percent_text(loss.mean())
     if len(loss) > 1:
-        spread = f"{spread} on average, {share_text(loss.max())} at worst, over {len(loss)} instances"
+        lost = f"{lost} on average and {percent_text(loss.max())} at worst, over {len(loss)} instances"
+    spread = f"Its {WORDS.get(by, by)} makespan exceeds that of the best slot length by {lost}."
     above = _excess(chosen[by], best_bounds(table)[is_chosen]).max()
-    certain = f"Certified: at most {share_text(above)} above the optimum in continuous time."
-    return "\n".join([f"{verdict}: {spread}.", certain, _effort(table, chosen), *_caveats(table)])
-
-
-def share_text(share: float) -> str:
-    """Return a loss or a distance with two digits: ``1.50 %``."""
-    return f"{100.0 * share:.2f} %"
+    certain = f"Certified: at most {percent_text(above)} above the optimum in continuous time."
+    return "\n".join([verdict, spread, certain, _effort(table, chosen), *_caveats(table)])
 
 
 def _effort(table: pd.DataFrame, chosen: pd.DataFrame) -> str:
     """Return how long solving takes with the chosen slots, and with the finest where these are others."""
     finest = table[table["fraction"] == table["fraction"].min()]
-    sentence = f"A solve takes {chosen['solve_time'].mean():.2g} s on average"
+    sentence = f"Mean solve time: {chosen['solve_time'].mean():.2g} s"
     if finest.index.equals(chosen.index):
-        return f"{sentence}; finer slots were not tried."
-    return f"{sentence}, {finest['solve_time'].mean():.2g} s with slots of {percent(finest['fraction'].iloc[0])}."
+        return f"{sentence}; no shorter time slot was tried."
+    return (
+        f"{sentence} ({finest['solve_time'].mean():.2g} s with a time slot of {percent(finest['fraction'].iloc[0])})."
+    )
 
 
 def _caveats(table: pd.DataFrame) -> list[str]:
@@ -159,10 +157,10 @@ def _caveats(table: pd.DataFrame) -> list[str]:
     lines = []
     if unproven:
         lines.append(
-            f"{unproven} of {len(table)} solves ended without a proof: best schedules and bounds stand for them."
+            f"{unproven} of {len(table)} solves ended without a proof; their best known schedules and bounds are used."
         )
     if without:
-        lines.append(f"{without} of {table['instance'].nunique()} instances have no schedule and are left out.")
+        lines.append(f"Instances omitted because no schedule was found: {without} of {table['instance'].nunique()}.")
     return lines
 
 
@@ -208,8 +206,8 @@ def draw(table: pd.DataFrame, path: FilePath | None = None) -> Figure:
     from coalloc.plot.slot_size import draw_slot_study
 
     names = table["instance"].unique()
-    several = f"means over {len(names)} instances, bars: 95 % intervals"
-    caption = several if len(names) > 1 else shortened(str(names[0]), CAPTION)
+    bars = ", bars: 95 % intervals" if len(names) >= LEAST_SAMPLES else ""
+    caption = f"means over {len(names)} instances{bars}" if len(names) > 1 else shortened(str(names[0]), CAPTION)
     figure = draw_slot_study(curves(table), caption, is_relative=len(names) > 1)
     if path is not None:
         write_figure(figure, path)

@@ -199,16 +199,16 @@ def _rows(
 
 
 def _step(instance: Instance, fraction: float) -> str:
-    return f"{instance.name}: slots of {percent(fraction)}"
+    return f"{instance.name}: time slot of {percent(fraction)}"
 
 
 def _refuse_unusable(instances: Sequence[Instance], fractions: Sequence[float]) -> None:
     """Raise where there is nothing to study, or rows could not be told apart."""
     if not instances or not fractions:
-        raise CoallocError("slot_study needs at least one instance and one fraction")
+        raise CoallocError("slot_study requires at least one instance and one fraction")
     for fraction in fractions:
         if not (math.isfinite(fraction) and fraction > 0.0):
-            raise CoallocError(f"a fraction must be a finite number above 0, such as 0.5 for 50 %, got {fraction!r}")
+            raise CoallocError(f"fractions must be finite and above 0, such as 0.5 for 50 %, got {fraction!r}")
     if len(set(fractions)) < len(fractions):
         raise CoallocError("fractions must be distinct")
 
@@ -329,8 +329,8 @@ def _refuse_impossible(instance: Instance, row: dict[str, Any]) -> None:
     for low, high in chain:
         if not row[low] <= row[high] + slack:
             raise InternalError(
-                f"instance {visible(instance.name)}, slots of {percent(row['fraction'])}: "
-                f"{low} = {row[low]:.12g} s is above {high} = {row[high]:.12g} s"
+                f"instance {visible(instance.name)}, time slot of {percent(row['fraction'])}: "
+                f"{low} = {row[low]:.12g} s exceeds {high} = {row[high]:.12g} s"
             )
 
 

@@ -123,7 +123,7 @@ def test_every_fault_has_its_line(tmp_path):
     assert lines[1] == "instances[0].files[0]: DIR/no.json: cannot be read: no such file or directory"
     assert lines[2] == "instances[1]: jobs: must be an integer, got 2.5"
     assert lines[-2] == "methods[1].options.time_limit: must be a number or None, got 'long'"
-    assert lines[-1].startswith("methods[2].options: unknown policy 'esy' (did you mean 'easy'?); there are fcfs")
+    assert lines[-1].startswith("methods[2].options: unknown policy 'esy' (did you mean 'easy'?); available: fcfs")
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,14 @@ def test_every_fault_has_its_line(tmp_path):
             INSTANCE + 'colour = "red"\n' + METHOD,
             "instances[0].colour: is not a known key; known keys: generator, seeds",
         ),
-        ('[[instances]]\nexamples = ["x"]\n' + METHOD, "instances[0].examples[0]: there is no example 'x'; there are"),
+        ('[[instances]]\nexamples = ["x"]\n' + METHOD, "instances[0].examples[0]: unknown example 'x'; available:"),
         ('[[instances]]\nswf = "t.swf"\n' + METHOD, "instances[0].swf: a trace runs on one of processors and platform"),
         (
             '[[instances]]\nswf = "t.swf"\nprocessors = 4\noptions = { colour = 1 }\n' + METHOD,
             "instances[0].slices[0]: colour: is not a known key",
         ),
-        (INSTANCE + METHOD + "options = { method = [[1]] }\n", "methods[0].options.method: must be a number, a text"),
-        (INSTANCE + METHOD + "options = { method = [] }\n", "methods[0].options.method: must be a number, a text"),
+        (INSTANCE + METHOD + "options = { method = [[1]] }\n", "methods[0].options.method: must be a number, a string"),
+        (INSTANCE + METHOD + "options = { method = [] }\n", "methods[0].options.method: must be a number, a string"),
         (
             INSTANCE + METHOD + 'options = { metod = "area" }\n',
             "methods[0].options: unknown keyword metod (did you mean",

@@ -35,8 +35,8 @@ def test_an_export_is_audited_and_everything_written(export, tmp_path):
     assert "1 record dropped: job step" in result.stderr
     # 95 and 10 s of three jobs. Job 1 first is best (95 s), or job 2 at 5 s and job 1 after it (55 s): 55/3 s.
     lines = result.stdout.splitlines()
-    assert lines[2] == "mean wait             35 s as it was"
-    assert lines[4].strip().startswith("18.3 s in the best that we hold: 47.6 % to ")
+    assert lines[2] == "mean wait             35 s in the audited schedule"
+    assert lines[4].strip().startswith("18.3 s in the best known schedule: 47.6 % to ")
     table = pd.read_csv(files["csv"])
     assert table["window"].tolist() == ["the whole period", "2026-10-01 00:00", "2026-10-03 00:00"]
     assert "<img" in files["html"].read_text()
@@ -79,7 +79,10 @@ def test_what_has_ended_is_kept_at_an_interrupt(export, tmp_path, monkeypatch):
             ["--processors", 2, "--window", "week"],
             "invalid value for --window: must be a duration such as 7d, 12h or 3600",
         ),
-        (["--processors", 2, "--after", "2027-01-01"], "the period begins at 2027-01-01 00:00 and ends at 2026-10-03"),
+        (
+            ["--processors", 2, "--after", "2027-01-01"],
+            "the period must begin before it ends, got 2027-01-01 00:00 to 2026-10-03",
+        ),
         (["--processors", 2, "--after", "2026-10-02", "--before", "2026-10-02T12:00"], "no job waits or arrives in"),
         (["--processors", 2, "--partition", "gpu"], "there are no jobs to audit"),
         (["--processors", 2, "--policy", "easy candidates=fast"], "candidates of policy 'easy' must be one of"),
@@ -95,7 +98,7 @@ def test_what_cannot_be_audited_is_one_line(export, options, sentence):
 
 def test_an_instance_needs_a_policy_and_has_its_platform(tmp_path):
     tiny = write(tmp_path / "tiny.json", TINY)
-    assert "name a policy" in run("audit", tiny).stderr
+    assert "give a policy" in run("audit", tiny).stderr
     assert "an instance contains its platform" in run("audit", tiny, "--processors", 2).stderr
 
 

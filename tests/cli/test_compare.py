@@ -23,7 +23,7 @@ def test_a_comparison_is_printed_and_written(tiny, tmp_path):
     )
     assert result.exit_code == 0
     assert "oas (exact)" in result.stdout
-    assert "makespan against sjf" in result.stdout
+    assert "Change of the makespan compared with sjf:" in result.stdout
     assert pd.read_csv(table)["policy"].tolist() == ["oas (exact)", "sjf", "fcfs allocation=first-fit"]
     assert figure.read_bytes().startswith(b"\x89PNG")
     assert "tiny: bounds" in result.stderr
@@ -86,4 +86,4 @@ def test_one_instance_twice_is_refused_before_the_work_begins(tiny):
     result = run("compare", tiny, tiny, "--policy", "fcfs")
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
-    assert line.startswith(f"coalloc: instances need distinct names, got tiny ({tiny}) more than once")
+    assert line.startswith(f"coalloc: instances must have distinct names, got tiny ({tiny}) more than once")

@@ -17,14 +17,18 @@ def tiny(tmp_path):
 
 
 def test_a_slot_study_is_printed_and_written(tiny, tmp_path):
-    # The mean base time is 250/3 s: slots of 60 % take 50 s, in which every time is whole, so nothing is lost.
+    # The mean base time is 250/3 s: time slot of 60 % take 50 s, in which every time is whole, so nothing is lost.
     table, figure = tmp_path / "s.csv", tmp_path / "s.png"
     result = run("study", "slot-size", tiny, "--fraction", "60%", "--fraction", "1.2", "-o", table, "--plot", figure)
     assert result.exit_code == 0
-    assert "Slots of 120 % of the mean base time are the coarsest" in result.stdout
+    assert "Recommended time slot: 120 % of the mean reference run time (the longest" in result.stdout
     assert pd.read_csv(table)["slotted"].tolist() == pytest.approx([200.0, 200.0])
     assert figure.read_bytes().startswith(b"\x89PNG")
-    assert result.stderr.splitlines() == ["tiny: continuous time", "tiny: slots of 60 %", "tiny: slots of 120 %"]
+    assert result.stderr.splitlines() == [
+        "tiny: continuous time",
+        "tiny: time slot of 60 %",
+        "tiny: time slot of 120 %",
+    ]
 
 
 @pytest.fixture
@@ -39,19 +43,19 @@ def test_ctrl_c_writes_the_rows_that_are_complete_and_names_the_others(tiny, har
     command = ["study", "slot-size", tiny, hard, "--fraction", "60%", "--plot", tmp_path / "s.png"]
     code, out, said = interrupted_at("hard: continuous time", *command, "-o", tmp_path / "s.csv")
     assert (code, out) == (0, "")
-    assert said == "coalloc: interrupted with 1 of 2 rows; missing: hard: slots of 60 %\n"
+    assert said == "coalloc: interrupted with 1 of 2 rows; missing: hard: time slot of 60 %\n"
     assert pd.read_csv(tmp_path / "s.csv")["slotted"].tolist() == pytest.approx([200.0])
     assert not (tmp_path / "s.png").exists()
 
 
 def test_ctrl_c_before_the_first_row_is_exit_code_1(tiny, tmp_path, monkeypatch):
     def interrupted(*_, **__):
-        raise Interrupted(pd.DataFrame(columns=list(COLUMNS)), ["tiny: slots of 60 %"])
+        raise Interrupted(pd.DataFrame(columns=list(COLUMNS)), ["tiny: time slot of 60 %"])
 
     monkeypatch.setattr(coalloc, "slot_study", interrupted)
     result = run("study", "slot-size", tiny, "--fraction", "60%", "-o", tmp_path / "s.csv")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "coalloc: interrupted with 0 of 1 rows; missing: tiny: slots of 60 %\n"
+    assert result.stderr == "coalloc: interrupted with 0 of 1 rows; missing: tiny: time slot of 60 %\n"
     assert not (tmp_path / "s.csv").exists()
 
 
@@ -78,7 +82,7 @@ def test_nothing_found_is_exit_code_1(tmp_path):
             ["--fraction", "half"],
             "must be a share such as 50% or 0.5, got 'half'; see `coalloc study slot-size --help`",
         ),
-        (["--fraction", "0"], "a fraction must be a finite number above 0"),
+        (["--fraction", "0"], "fractions must be finite and above 0"),
         (["--fraction", "1", "--fraction", "100%"], "fractions must be distinct"),
         (["--within", "-1%"], "must be a share such as 50% or 0.5, got '-1%'"),
         (["--by", "slotted"], "'slotted' is not one of 'replayed', 'compacted'"),
@@ -107,7 +111,7 @@ def test_a_front_of_one_job_is_a_point(tmp_path):
     result = run("study", "front", file, "--policy", "pcbe", "-o", csv, "--quiet")
     assert (result.exit_code, result.stderr) == (0, "")
     assert set(pd.read_csv(csv)["energy"]) == {60.0}
-    assert "no schedule has an EDP below 600 J s, and exact has one of 600 J s" in result.stdout
+    assert "The minimum EDP is at least 600 J s; the best known is 600 J s (exact)." in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -116,12 +120,12 @@ def test_a_front_of_one_job_is_a_point(tmp_path):
         ({}, ["--policy", "pcbee"], "unknown policy 'pcbee' (did you mean 'pcbe'?)"),
         ({}, ["--policy", ""], "'--policy': must not be empty"),
         ({}, ["--policy", "pcbe criterion=power"], "criterion of policy 'pcbe' must be one of energy, edp"),
-        ({}, ["--policy", "easy"], "policy 'easy' places jobs within scope 'platform'"),
+        ({}, ["--policy", "easy"], "policy 'easy' has scope 'platform'"),
         ({}, ["--points", "0"], "'--points'"),
         ({}, ["--time-limit", "0"], "time_limit: must be above 0"),
         ({}, ["--plot", "x.html"], "the extension must be one of .png, .svg, .pdf"),
         ({"platform": TINY["platform"]}, [], "clusters[0].nodes[0] (cluster 'C1') has no idle_watts"),
-        ({"jobs": []}, [], "no front of instance 'one': it has no jobs"),
+        ({"jobs": []}, [], "instance 'one' has no Pareto front: it has no jobs"),
     ],
 )
 def test_a_front_that_cannot_be_is_one_line_and_exit_code_2(tmp_path, changes, arguments, sentence):

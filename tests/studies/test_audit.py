@@ -154,7 +154,7 @@ def test_a_log_is_audited_as_it_ran(tmp_path):
     path.write_text(TRACE)
     found = audit(path, processors=4, time_limit=0.4, policies={"fcfs": {"policy": "fcfs"}}, before="1970-01-02")
     # Job 2 waits for all four processors until 100 s: nothing better is possible but to run it first (80 s for job 1).
-    assert found.account[-1] == "1 job left out: when it started is not known"
+    assert found.account[-1] == "1 job skipped: start unknown"
     assert (found.whole["jobs"], found.whole["wait_as_it_was"]) == (2, 45.0)
     assert found.whole["wait_best"] == 30.0  # job 1 waits until 60 s, when job 2 has ended
     assert found.windows[0]["window"] == "1970-01-01 00:00"
@@ -175,7 +175,7 @@ def test_each_limit_is_said_beforehand(tmp_path):
     said = []
     ask(tmp_path / "new.sqlite", progress=said.append)
     assert said[0].startswith("bounds and searches take up to ")
-    assert said[0].endswith("for each of 2 windows")
+    assert said[0].endswith("for each of 2 intervals")
 
 
 def test_that_a_log_is_not_possible_stands_first(tmp_path):
@@ -183,24 +183,26 @@ def test_that_a_log_is_not_possible_stands_first(tmp_path):
     path = tmp_path / "log.swf"
     path.write_text(TRACE.replace("2 10 90", "2 10 0"))
     found = audit(path, processors=4, time_limit=0.02, policies={"fcfs": {"policy": "fcfs"}})
-    assert str(found).startswith("warning               The log uses up to 6 processors at once; the platform has 4.")
+    assert str(found).startswith(
+        "warning               The log uses up to 6 processors at a time, but the platform has 4."
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"after": 3 * DAY}, "jobs arrive from 0 s to 86400 s"),
+        ({"after": 3 * DAY}, "arrivals are from 0 s to 86400 s"),
         ({"after": 5 * DAY, "before": 6 * DAY}, "no job waits or arrives in the period"),
-        ({"after": "2026-10-01"}, "after: the trace does not say when its clock began: give seconds"),
+        ({"after": "2026-10-01"}, "after: must be a number of seconds, because the trace has no start date"),
         ({"before": "soon"}, "before: must be a number of seconds or a date"),
         ({"window": 0.0}, "window: must be above 0 s"),
-        ({"window": 1e-3}, "make at most 100000 windows"),
+        ({"window": 1e-3}, "give at most 100000 intervals"),
         ({"time_limit": 0.0}, "time_limit: must be above 0 s"),
         ({"processes": 0}, "processes: must be at least 1"),
         ({"policy": "fastest"}, "unknown policy 'fastest'"),
         (
             {"policy": None},
-            "'month' does not say when its jobs started, so that no past can be held against",
+            "'month' does not contain the starts of its jobs, so that no past can be held against",
         ),
         ({"policies": {"easy": {"policy": "easy", "candidates": "x"}}}, "candidates of policy 'easy' must be one of"),
         ({"processors": 4}, "an instance contains its platform"),
@@ -219,7 +221,7 @@ def test_a_schedule_of_an_instance_is_audited_and_not_beside_a_policy(tmp_path):
     assert audit(instance, run.schedule, **asked).whole["wait_as_it_was"] == pytest.approx(LONGEST_FIRST)
     with pytest.raises(CoallocError, match="either a schedule or a policy"):
         audit(instance, run.schedule, policy="easy", **asked)
-    with pytest.raises(CoallocError, match="does not say when its jobs started"):
+    with pytest.raises(CoallocError, match="does not contain the starts of its jobs"):
         audit(instance, Schedule([]), **asked)
     export = tmp_path / "export.txt"
     export.write_text("JobID|Submit\n")
@@ -236,5 +238,5 @@ def test_a_schedule_below_a_bound_is_a_fault_of_ours():
         "without_fragmentation": {"bound": 0.0, "best": 0.0, "waited": 0.0},
         "schedules": [],
     }
-    with pytest.raises(InternalError, match="the bound 5 on wait is above the 0 that 'as it was' reached"):
+    with pytest.raises(InternalError, match="the bound 5 on wait exceeds the 0 of 'audited schedule'"):
         row_of(window_of(history, 0.0, 1.0), "window", outcome, is_whole=False)

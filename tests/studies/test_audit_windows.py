@@ -64,7 +64,7 @@ def test_a_log_that_used_more_than_there_is_is_not_possible():
 @pytest.mark.parametrize(
     ("instance", "sentence"),
     [
-        (Instance(Platform([Cluster("a", [NodeGroup(4, power=2.0)], 0.0)]), JOBS), "equal processors of power 1"),
+        (Instance(Platform([Cluster("a", [NodeGroup(4, power=2.0)], 0.0)]), JOBS), "identical processors of speed 1"),
         (
             Instance(
                 Platform([Cluster(name, [NodeGroup(4, power=1.0)], 9.0) for name in "ab"]),
@@ -74,17 +74,17 @@ def test_a_log_that_used_more_than_there_is_is_not_possible():
         ),
         (
             Instance(Platform([Cluster("a", [NodeGroup(4, 1.0, memory=9.0)], 0.0)]), [Job("1", 1, 1.0, memory=1.0)]),
-            "short of memory",
+            "time-shared nodes and memory limits",
         ),
-        (window_of(HISTORY, 60.0, 120.0).sample.instance, "begins with nothing running"),
-        (Instance(POOL, [JOBS[0], JOBS[1].replace(after=["1"])]), "wait for processors alone"),
-        (Instance(POOL, [JOBS[0].replace(deadline=900.0)]), "without deadlines"),
-        (Instance(POOL, [JOBS[0].replace(shapes=[Shape(1, 9.0)])]), "one shape and one run time"),
-        (Instance(POOL, [JOBS[0].replace(times={"gpu": 9.0})]), "one shape and one run time"),
-        (Instance(POOL.replace(unavailable=[Window("pool", 60.0, 90.0)]), JOBS), "processors that are always there"),
+        (window_of(HISTORY, 60.0, 120.0).sample.instance, "does not support running jobs"),
+        (Instance(POOL, [JOBS[0], JOBS[1].replace(after=["1"])]), "does not support after, eligible and requires"),
+        (Instance(POOL, [JOBS[0].replace(deadline=900.0)]), "does not support shapes, times and deadline"),
+        (Instance(POOL, [JOBS[0].replace(shapes=[Shape(1, 9.0)])]), "does not support shapes, times and deadline"),
+        (Instance(POOL, [JOBS[0].replace(times={"gpu": 9.0})]), "does not support shapes, times and deadline"),
+        (Instance(POOL.replace(unavailable=[Window("pool", 60.0, 90.0)]), JOBS), "does not support unavailable"),
         (
             Instance(POOL.replace(resources={"licences": 4.0}), [JOBS[0].replace(resources={"licences": 1.0})]),
-            "no other",
+            "does not support resources",
         ),
     ],
 )

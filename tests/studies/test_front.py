@@ -125,7 +125,7 @@ def test_a_point_is_the_shortest_of_its_energy(monkeypatch):
     table = coalloc.studies.energy_front(two_nodes(), progress=said.append)
     assert_is_front(table, [(20.0, 280.0), (40.0, 160.0)])
     shortened = [line for line in said if "with" in line.split()]
-    assert shortened == ["two: least makespan with 160 J", "two: least makespan with 280 J"]
+    assert shortened == ["two: minimum makespan with 160 J", "two: minimum makespan with 280 J"]
     assert len(said) == 2 + 3 + len(shortened)  # the ends; just below 46, 40 and 26 s; and these
 
 
@@ -222,7 +222,7 @@ def test_a_least_makespan_that_stays_unproven_is_said(monkeypatch):
     assert table.attrs["least_makespan"] == pytest.approx(18.0)
     assert table["open_from"][0] == pytest.approx(18.0)
     assert table.attrs["open"][0] == pytest.approx((18.0, 20.0))
-    assert "the least makespan, 18 s or more, is not proven" in _conclusion(table)
+    assert "The minimum makespan is not proved; it is at least 18 s." in _conclusion(table)
 
 
 def test_an_interrupted_front_keeps_its_points_and_still_bounds_every_schedule(monkeypatch):
@@ -241,7 +241,7 @@ def test_an_interrupted_front_keeps_its_points_and_still_bounds_every_schedule(m
     assert (table["makespan"][0], table["makespan_limit"][0]) == (whole["makespan"][1], math.inf)
     assert 0.0 < table.attrs["edp_bound"] <= whole.attrs["edp_bound"]
     assert table.attrs["open"] == [pytest.approx((20.0, 40.0))]
-    assert interrupt.value.missing == ("two: least energy within 39.9996 s",)
+    assert interrupt.value.missing == ("two: minimum energy within 39.9996 s",)
 
 
 def test_where_nothing_is_to_be_traded_one_limit_is_enough():
@@ -278,16 +278,16 @@ def test_jobs_that_run_already_are_part_of_the_front():
 
 
 def test_what_is_refused():
-    with pytest.raises(CoallocError, match="points: must be 2 to 10000, got 1"):
+    with pytest.raises(CoallocError, match="points: must be from 2 to 10000, got 1"):
         coalloc.studies.energy_front(two_nodes(), points=1)
-    with pytest.raises(CoallocError, match="'easy' places jobs within scope 'platform'"):
+    with pytest.raises(CoallocError, match="'easy' has scope 'platform'"):
         coalloc.studies.energy_front(two_nodes(), ["easy"])
 
 
 def test_instances_without_a_front_are_refused_before_anything_is_solved():
     said: list[str] = []
     refused = [
-        (two_nodes().replace(jobs=()), "no front of instance 'two': it has no jobs"),
+        (two_nodes().replace(jobs=()), "instance 'two' has no Pareto front: it has no jobs"),
         (coalloc.example("thesis-oas-1"), "has no idle_watts, static_watts, core_watts"),
     ]
     for instance, sentence in refused:
@@ -409,10 +409,10 @@ def test_the_command(tmp_path):
     printed = CliRunner().invoke(app, [*arguments, "-o", str(csv)])
     assert printed.exit_code == 0, printed.output
     # In 20 s 280 J, in 40 s 160 J: 5600 and 6400 J s.
-    last = printed.stdout.splitlines()[-1]
-    assert last == (
-        "the front is complete, with 2 points; no schedule has an EDP below 5600 J s, and exact has one of 5600 J s"
-    )
+    assert printed.stdout.splitlines()[-2:] == [
+        "The Pareto front is complete: 2 points.",
+        "The minimum EDP is at least 5600 J s; the best known is 5600 J s (exact).",
+    ]
     assert csv.read_text().startswith("instance,label,")
     rows = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
     assert [row["label"] for row in rows] == ["exact", "exact", "pcbe"]

@@ -126,11 +126,11 @@ def test_an_interrupted_study_keeps_what_has_ended(tmp_path):
 @pytest.mark.parametrize(
     ("weeks", "options", "fault"),
     [
-        ([], {}, "a study of a grid needs at least one week"),
+        ([], {}, "grid_study requires at least one week"),
         (
             [WEEKS[0], WEEKS[1].replace(platform=Platform([site("slow", 1.0), site("fast", 3.0)]))],
             {},
-            "week 'week-02' is on another platform than week 'week-01': a study has one",
+            "week 'week-02' must have the platform of week 'week-01'",
         ),
         (WEEKS, {"strategies": ["MLP"]}, "did you mean"),
         (WEEKS, {"strategies": ["MLp"], "always_on": ["MXL"]}, "'MXL'"),
@@ -168,7 +168,7 @@ def test_the_command_writes_table_and_pictures(table, folder):
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
-    assert "with power management less always on:" in result.stdout
+    assert "Change by power management, compared with all clusters always on:" in result.stdout
     pd.testing.assert_frame_equal(pd.read_csv(folder / "table.csv"), table)
     assert sorted(path.name for path in (folder / "figures").iterdir()) == [
         "degradations.png",

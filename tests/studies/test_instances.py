@@ -16,7 +16,7 @@ def test_one_instance_and_several():
 @pytest.mark.parametrize("study", [lambda given: coalloc.compare(given, ["fcfs"]), coalloc.slot_study])
 def test_rows_that_could_not_be_told_apart_are_refused(study):
     twice = [coalloc.example("mesd-example")] * 2
-    with pytest.raises(CoallocError, match=r"distinct names, got mesd-example more than once; instance\.replace"):
+    with pytest.raises(CoallocError, match=r"distinct names, got mesd-example more than once; use instance\.replace"):
         study(twice)
 
 

@@ -124,23 +124,23 @@ def test_an_instance_without_a_schedule_stays_in_the_table():
     table = coalloc.slot_study([infeasible(), one_node()], [0.5])
     assert table["status"].tolist() == ["infeasible", "optimal"]
     assert table["slotted"].isna().tolist() == [True, False]
-    assert "1 of 2 instances have no schedule and are left out." in recommendation(table)
+    assert "Instances omitted because no schedule was found: 1 of 2." in recommendation(table)
     assert draw(table).axes[0].get_ylabel() == "multiple of the best certified bound"
-    with pytest.raises(CoallocError, match="no instance of the study has a schedule"):
+    with pytest.raises(CoallocError, match="no instance has a schedule"):
         recommendation(table[:1])
 
 
 def test_no_jobs_take_no_time():
     table = coalloc.slot_study(one_node(base_times=()), [0.5, 1.0])
     assert table[["slotted", "compacted", "band_low", "band_high"]].to_numpy().tolist() == [[0.0] * 4] * 2
-    assert "0.00 % above it.\nCertified: at most 0.00 %" in recommendation(table)
+    assert "best slot length by 0.00 %.\nCertified: at most 0.00 %" in recommendation(table)
     assert draw(table).axes[1].get_yscale() == "log"
     assert draw(table).axes[2].get_yscale() == "linear"  # a model of nothing
 
 
 def test_a_bound_above_a_makespan_is_a_fault_of_ours(monkeypatch):
     monkeypatch.setattr(slot_size, "rounded_down_makespan", lambda *_, **__: RoundedDown(85.0, is_proven=True))
-    with pytest.raises(InternalError, match="slots of 50 %: band_low = 85 s is above compacted = 80 s"):
+    with pytest.raises(InternalError, match="time slot of 50 %: band_low = 85 s exceeds compacted = 80 s"):
         coalloc.slot_study(one_node(), [0.5])
 
 
@@ -156,8 +156,8 @@ def test_an_interrupt_ends_the_study_and_leaves_what_is_complete(monkeypatch):
     with pytest.raises(Interrupted) as interrupt:
         coalloc.slot_study(one_node(), [0.5, 1.0])
     assert interrupt.value.table["fraction"].tolist() == [0.5]
-    assert interrupt.value.missing == ("one-node: slots of 100 %",)
-    assert str(interrupt.value) == "interrupted with 1 of 2 rows; missing: one-node: slots of 100 %"
+    assert interrupt.value.missing == ("one-node: time slot of 100 %",)
+    assert str(interrupt.value) == "interrupted with 1 of 2 rows; missing: one-node: time slot of 100 %"
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_an_interrupt_ends_the_study_and_leaves_what_is_complete(monkeypatch):
     [
         ([], {}, "at least one instance and one fraction"),
         (one_node(), {"fractions": []}, "at least one instance and one fraction"),
-        (one_node(), {"fractions": [0.0]}, "a finite number above 0, such as 0.5 for 50 %, got 0.0"),
-        (one_node(), {"fractions": [math.inf]}, "a finite number above 0"),
-        (one_node(), {"fractions": ["50%"]}, "a finite number above 0, such as 0.5 for 50 %, got '50%'"),
-        (one_node(), {"fractions": [True]}, "a finite number above 0"),
+        (one_node(), {"fractions": [0.0]}, "fractions must be finite and above 0, such as 0.5 for 50 %, got 0.0"),
+        (one_node(), {"fractions": [math.inf]}, "fractions must be finite and above 0"),
+        (one_node(), {"fractions": ["50%"]}, "fractions must be finite and above 0, such as 0.5 for 50 %, got '50%'"),
+        (one_node(), {"fractions": [True]}, "fractions must be finite and above 0"),
         (one_node(), {"fractions": [0.5, 0.5]}, "fractions must be distinct"),
         ([one_node(), one_node()], {}, "distinct names, got one-node more than once"),
         (one_node(), {"formulation": "fast"}, "formulation of model 'oas' must be one of"),
@@ -216,12 +216,15 @@ def test_the_coarsest_slot_within_a_share_of_the_best(within, by, fraction):
 
 def test_the_recommendation_says_what_is_known():
     text = recommendation(TABLE, 0.02)
-    assert "Slots of 50 % of the mean base time are the coarsest whose replayed makespan is within 2 %" in text
-    assert "1.50 % above it on average, 2.00 % at worst, over 2 instances" in text
+    assert (
+        "Recommended time slot: 50 % of the mean reference run time (the longest with a mean loss of at most 2 %)"
+        in text
+    )
+    assert "replayed makespan exceeds that of the best slot length by 1.50 % on average and 2.00 % at worst" in text
     assert "at most 102.00 % above the optimum" in text  # 202 s against a bound of 100 s
     assert "1 of 6 solves ended without a proof" in text
-    assert "are the least bad" in recommendation(TABLE[TABLE["fraction"] > 0.3].assign(replayed=[1, 2, 2, 1]), 0.1)
-    with pytest.raises(CoallocError, match="within must be a share of at least 0"):
+    assert "; the best one is " in recommendation(TABLE[TABLE["fraction"] > 0.3].assign(replayed=[1, 2, 2, 1]), 0.1)
+    with pytest.raises(CoallocError, match="within must be finite and at least 0"):
         recommendation(TABLE, -0.1)
     with pytest.raises(CoallocError, match="by must be one of replayed, compacted, got 'slotted'"):
         recommendation(TABLE, by="slotted")
