@@ -22,7 +22,7 @@ from coalloc.instance import CoallocError
 K = TypeVar("K")
 
 CONNECT_SECONDS = 30
-GONE = "--scheduler: the scheduler is gone; start it and run the same command again to go on"
+GONE = "--scheduler: the scheduler has stopped; start it and run the same command again to resume"
 AHEAD = 2
 """Samples per thread of the cluster that are handed over at a time."""
 
@@ -40,7 +40,7 @@ class ClusterWorkers:
         try:
             import distributed
         except ImportError:
-            raise CoallocError("--scheduler needs Dask: pip install 'coalloc[dask]'") from None
+            raise CoallocError("--scheduler requires Dask: pip install 'coalloc[dask]'") from None
         self._distributed: Any = distributed
         self._name = secrets.token_hex(8)
         self._open: dict[Any, Any] = {}
@@ -89,7 +89,7 @@ class ClusterWorkers:
         except CancelledError:
             raise CoallocError(GONE) from None
         except self._distributed.KilledWorker as error:
-            return {"status": "crashed", "message": f"lost its worker again and again: {error}", "time": None}
+            return {"status": "crashed", "message": f"lost its worker repeatedly: {error}", "time": None}
         return answer
 
 

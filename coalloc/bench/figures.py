@@ -52,7 +52,7 @@ def solved_over_time(rows: Sequence[Row]) -> Figure | None:
         ran = [row for row in group if has_run(row)]
         curves.append(Curve(number, label, [max(FASTEST, row["time"]) for row in ran if is_solved(row)], len(ran)))
     fastest = min((point for curve in curves for point in curve.points), default=FASTEST)
-    return _stepped(curves, "Solved after so many seconds, share of what ran", "time, s", fastest / 2.0)
+    return _stepped(curves, "Share of samples solved within a time", "time, s", fastest / 2.0)
 
 
 def distance_from_best(rows: Sequence[Row]) -> Figure | None:
@@ -63,7 +63,7 @@ def distance_from_best(rows: Sequence[Row]) -> Figure | None:
         ran = [row for row in group if has_run(row)]
         if ratios := ratios_to_best(ran, best):
             curves.append(Curve(number, label, ratios, len(ran)))
-    return _stepped(curves, "Objective within a factor of the best known, share of what ran", "objective / best", 1.0)
+    return _stepped(curves, "Share of samples within a factor of the best known objective", "objective / best", 1.0)
 
 
 def _stepped(curves: Sequence[Curve], title: str, name: str, start: float) -> Figure | None:

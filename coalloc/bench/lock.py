@@ -34,7 +34,7 @@ def held(path: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        advice = "wait until it has ended, or take another --store"
+        advice = "wait until it ends or use another --store"
         raise CoallocError(f"{visible(str(path))}: is in use by {_holder(neighbour)}; {advice}") from None
     except OSError as error:  # some network file systems have no locks
         raise CoallocError(f"{visible(str(neighbour))}: cannot be locked: {error.strerror}") from None

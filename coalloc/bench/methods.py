@@ -133,6 +133,6 @@ def faults_of_options(name: str, options: Options, instance: Instance) -> list[F
 def _own_fault(option: str, given: object) -> Fault | None:
     """Return what is wrong with an option before its method is asked."""
     if option in RESERVED:
-        return Fault(option, "is not an option of a specification; seeds have the key seeds of the method")
+        return Fault(option, "is not an option of a specification; for seeds use the key seeds of the method")
     wanted, words = TYPES.get(option, (object, ""))
     return None if isinstance(given, wanted) else Fault(option, f"must be {words}, got {shown(given)}")

@@ -154,7 +154,7 @@ def _method_faults(spec: Spec, instance: Instance | None) -> Iterator[Fault]:
         for label, options in method.variants():
             other = names.setdefault(label, i)
             if other != i:
-                yield Fault(f"methods[{i}].name", f"must differ from that of methods[{other}], which is {label!r} too")
+                yield Fault(f"methods[{i}].name", f"must differ from the name of methods[{other}], got {label!r}")
             if instance is not None:
                 found = faults_of_options(method.method, options, instance) or _limit_faults(spec, method, options)
                 yield from (fault.under(f"methods[{i}].options") for fault in found)
@@ -168,7 +168,7 @@ def _limit_faults(spec: Spec, method: MethodSpec, options: Mapping[str, Scalar])
         return []
     times = "" if calls == 1 else f", {calls} times"
     limit = f"limits.time = {spec.limits.time:g}"
-    return [Fault("time_limit", f"must be below {limit}, got {own:g}{times}: all would be killed")]
+    return [Fault("time_limit", f"must be below {limit}, or all samples are killed, got {own:g}{times}")]
 
 
 def _samples(spec: Spec, givens: Sequence[Given]) -> Iterator[Sample]:

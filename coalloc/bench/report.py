@@ -54,9 +54,9 @@ CSV_COLUMNS = (
     "content",
 )
 READING = (
-    "Solved are samples that ended with a proof, and simulations and bounds that ended. Time is the shifted geometric "
-    "mean; a sample that was not solved counts its time limit. Objectives are compared with the best known for the "
-    "same instance, model, objective, slot and links; makespans and other times are in s, energies in J."
+    "A sample is solved if it ended with a proof; a simulation or a bound is solved if it ended. Time is the shifted "
+    "geometric mean (SGM); an unsolved sample counts its time limit. Objectives are compared with the best known for "
+    "the same instance, model, objective, slot and links. Makespans and other times are in s, energies in J."
 )
 
 
@@ -78,7 +78,7 @@ class Findings:
         """Lines of a name and what belongs to it."""
         ran = [row for row in self.rows if has_run(row)]
         state = f"{len(ran)} of {len(self.rows)} ran, {sum(map(is_solved, ran))} solved, failed: {failures(ran)}"
-        facts = [("samples", state), ("made by", self.command)]
+        facts = [("samples", state), ("reproduce with", self.command)]
         facts += [("times", text) for text in _distinct(map(timing, ran))]
         facts += [("versions", text) for text in _distinct(_versions(row["versions"]) for row in ran)]
         return facts + [("machine", text) for text in _distinct(_machine(row) for row in ran)]
@@ -88,9 +88,9 @@ class Findings:
         """What a reader must know before the numbers."""
         lines = [f"Contradiction: {sentence}" for sentence in contradictions(self.rows)]
         if self.num_missing:
-            lines.append(f"The tables are not complete: planned samples that did not run yet: {self.num_missing}.")
+            lines.append(f"The tables are incomplete: {self.num_missing} planned samples have not run.")
         if len({str(row["versions"]) for row in self.rows if has_run(row)}) > 1:
-            lines.append("Samples of several versions of the code are mixed.")
+            lines.append("The samples come from several versions of the code.")
         return lines
 
     @property
@@ -113,8 +113,8 @@ def findings(store: Store, name: str | None = None) -> Findings:
     names = store.names()
     if not names or (name is not None and name not in names):
         there = ", ".join(names) or "none"
-        wanted = "" if name is None else f" of the name {shown(name)}"
-        raise CoallocError(f"{visible(str(store.path))}: holds no benchmark{wanted}; there are: {there}")
+        wanted = "" if name is None else f" {shown(name)}"
+        raise CoallocError(f"{visible(str(store.path))}: contains no benchmark{wanted}; available: {there}")
     chosen = name or names[0]
     return Findings(chosen, f"coalloc bench run {store.source(chosen)}", tuple(store.rows(chosen)))
 

@@ -69,7 +69,7 @@ class Progress:
 
     def __str__(self) -> str:
         return (
-            f"{self.in_store} of {self.planned} samples ({self.kept} from before, {self.ran} run now): "
+            f"{self.in_store} of {self.planned} samples ({self.kept} from the store, {self.ran} new): "
             f"{self.solved} solved, {self.failed} failed"
         )
 

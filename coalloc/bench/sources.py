@@ -83,7 +83,7 @@ class Trace(Value):
 
     def __post_init__(self) -> None:
         if (self.processors is None) == (self.platform is None):
-            raise InstanceError([Fault("swf", "a trace runs on one of processors and platform")])
+            raise InstanceError([Fault("swf", "requires either processors or platform")])
 
     def recipes(self, folder: Path) -> list[Recipe]:
         """Return a recipe per slice."""

@@ -129,7 +129,7 @@ def _source(entry: object, number: int, faults: list[Fault]) -> Source | None:
     kinds: list[type[Source]] = [kind for key, kind in SOURCES.items() if key in entry]
     if len(kinds) != 1:
         faults.append(
-            Fault(path, f"must have one of the keys {', '.join(SOURCES)}, has {len(kinds) or 'none'} of them")
+            Fault(path, f"must have exactly one of the keys {', '.join(SOURCES)}, got {len(kinds) or 'none'}")
         )
         return None
     return _built(kinds[0], _with_seeds(entry), path, faults)

@@ -66,7 +66,7 @@ class Store:
         self.path = path
         with self._named_errors():
             if not writes and not path.is_file():
-                raise CoallocError(f"{visible(str(path))}: there is no such store")
+                raise CoallocError(f"{visible(str(path))}: the store does not exist")
             self._database = sqlite3.connect(path, timeout=PATIENCE)
             self._refuse_strangers()
             if writes:
@@ -147,7 +147,7 @@ class Store:
         version = self._database.execute("PRAGMA user_version").fetchone()[0]
         num_tables = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if num_tables and (application, version) != (APPLICATION, VERSION):
-            raise sqlite3.DatabaseError("it is another database, or of another version of coalloc")
+            raise sqlite3.DatabaseError("it is another database or from another version of coalloc")
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -157,7 +157,7 @@ class Store:
             yield
         except sqlite3.OperationalError as error:
             reason = "the disk is full" if "full" in str(error) else str(error)
-            advice = "what was kept before is safe; make room or mend it, and run the same command again"
+            advice = "completed samples are safe; free disk space or repair the store, and run the same command again"
             raise CoallocError(f"{name}: cannot be used: {reason}; {advice}") from None
         except sqlite3.DatabaseError as error:
             raise CoallocError(f"{name}: is not a store of benchmarks: {error}") from None

@@ -42,8 +42,8 @@ def counted_time(row: Row) -> float:
 def timing(row: Row) -> str:
     """Return what the time of a sample is: of how many calls in its process, and after how many."""
     warmup, repeat = row.get("warmup", 0), row.get("repeat", 1)
-    shown = "one call" if repeat == 1 else f"the median of {repeat} calls"
-    return f"{shown} of a process, {f'after {warmup} that do not count' if warmup else 'cold'}"
+    shown = "one call" if repeat == 1 else f"median of {repeat} calls"
+    return f"{shown} per process, {f'after {warmup} warm-up calls' if warmup else 'without warm-up'}"
 
 
 def aim_of(row: Row) -> Aim:
@@ -125,4 +125,4 @@ def contradictions(rows: Sequence[Row]) -> Iterator[str]:
     for row in proven:
         least, bound = best.get(aim_of(row)), row.get("lower_bound")
         if least is not None and bound is not None and bound > least + TOLERANCE * max(1.0, abs(least)):
-            yield f"{row['instance']}, {row['label']}: says {bound:.9g} at least, {least:.9g} is reached"
+            yield f"{row['instance']}, {row['label']}: the bound {bound:.9g} exceeds the objective {least:.9g}"

@@ -192,7 +192,7 @@ class _Watch:
     def _broken_limit(self) -> Message:
         elapsed = time.monotonic() - self.began
         if elapsed > self.seconds:
-            return {"status": "timeout", "message": f"did not end by itself within {self.seconds:g} s"}
+            return {"status": "timeout", "message": f"did not end within {self.seconds:g} s"}
         self.peak = max(self.peak, self._resident())
         return self._excess()
 
@@ -200,7 +200,7 @@ class _Watch:
         """Return that the child took too much memory, if it did; also where it was too quick to be caught at that."""
         if self.peak <= self.megabytes:
             return {}
-        return {"status": "memory", "message": f"took more than {self.megabytes:g} MB"}
+        return {"status": "memory", "message": f"used more than {self.megabytes:g} MB"}
 
     def _resident(self) -> float:
         """Return the resident memory of the child and its descendants, MB."""

@@ -100,7 +100,7 @@ class Worker:
             return read_message(self._pipes[0])
         except EOFError:
             if self._process is not None and self._process.wait() > 0:
-                raise CoallocError("a worker cannot start; its standard error says why") from None
+                raise CoallocError("a worker cannot start; see its standard error for the reason") from None
             raise
 
     def _kill(self) -> None:
@@ -124,7 +124,9 @@ def refuse_other_versions(greeting: Message) -> None:
     differing = [f"{name} {other.get(name)} (here {own[name]})" for name in own if other.get(name) != own[name]]
     if differing:
         host = greeting["machine"]["host"]
-        raise CoallocError(f"the worker on {host} has other versions: {', '.join(differing)}; install the same there")
+        raise CoallocError(
+            f"the worker on {host} has other versions: {', '.join(differing)}; install the same versions there"
+        )
 
 
 class LocalWorkers:

@@ -70,5 +70,5 @@ def test_what_ended_by_itself_without_a_result_is_tried_again(tmp_path, status, 
 
 
 def test_without_a_store_there_are_no_outcomes(tmp_path):
-    with pytest.raises(CoallocError, match="there is no such store"):
+    with pytest.raises(CoallocError, match="the store does not exist"):
         outcomes_of([call()], tmp_path / "none.sqlite")

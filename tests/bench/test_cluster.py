@@ -110,7 +110,7 @@ def test_an_answer_that_is_lost_is_waited_for_and_a_lost_scheduler_is_one_line()
     runner = object.__new__(ClusterWorkers)
     runner._distributed = distributed
     assert runner._answer(Lost()) == {"status": "done"}
-    with pytest.raises(CoallocError, match="the scheduler is gone; start it and run the same command again"):
+    with pytest.raises(CoallocError, match="the scheduler has stopped; start it and run the same command again"):
         runner._answer(Cancelled())
 
 

@@ -46,9 +46,9 @@ def test_every_sample_is_in_the_table(written):
 def test_the_markdown_page_says_what_is_missing_and_what_failed(written):
     text = (written[0] / "report.md").read_text()
     assert "# Benchmark quick\n\n- samples: 3 of 4 ran, 1 solved, failed: 1 crashed\n" in text
-    assert "**The tables are not complete: planned samples that did not run yet: 1.**" in text
+    assert "**The tables are incomplete: 1 planned samples have not run.**" in text
     assert "## Failures\n" in text
-    assert "- made by: coalloc bench run quick.toml" in text
+    assert "- reproduce with: coalloc bench run quick.toml" in text
     assert "<script>" not in text.replace("\\<script>", "")
 
 
@@ -61,7 +61,7 @@ def test_the_report_repeats_byte_for_byte(written, tmp_path):
 def test_a_contradiction_comes_first(tmp_path):
     wrong = row("B", "i", "optimal", 1.0, objective=90.0, lower_bound=90.0)
     assert Findings("q", "", (ROWS[0], wrong)).warnings == [
-        "Contradiction: i, A: says 100 at least, 90 is reached",
+        "Contradiction: i, A: the bound 100 exceeds the objective 90",
     ]
 
 
@@ -72,10 +72,10 @@ def test_rows_without_any_time_have_no_figure(tmp_path):
 
 def test_a_store_without_that_benchmark(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
-        with pytest.raises(CoallocError, match="holds no benchmark; there are: none"):
+        with pytest.raises(CoallocError, match="contains no benchmark; available: none"):
             findings(store)
         store.plan("one", "one.toml", "", [])
-        with pytest.raises(CoallocError, match="holds no benchmark of the name 'two'; there are: one"):
+        with pytest.raises(CoallocError, match="contains no benchmark 'two'; available: one"):
             findings(store, "two")
         assert findings(store).command == "coalloc bench run one.toml"
 

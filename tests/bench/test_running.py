@@ -161,7 +161,7 @@ def test_a_full_disk_is_one_line_and_the_rerun_completes(spec, undisturbed, begu
     # A page holds some three samples, so that 50 more do not fit into three pages.
     pragmas = store_module.PRAGMAS
     monkeypatch.setattr(store_module, "PRAGMAS", (*pragmas, f"PRAGMA max_page_count = {pages + 3}"))
-    with pytest.raises(CoallocError, match="the disk is full; what was kept before is safe") as caught:
+    with pytest.raises(CoallocError, match="the disk is full; completed samples are safe") as caught:
         run_plan(read_plan(spec), begun, Inline)
     assert str(caught.value).startswith(f"{begun}: ")
     assert "\n" not in str(caught.value)
@@ -179,7 +179,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(spec, begun):
     runner.process.send_signal(signal.SIGINT)
     out, err = runner.process.communicate(timeout=30.0)
     assert runner.process.returncode == 0, err
-    assert f"of {NUM_SAMPLES} samples ({BEGUN} from before" in out
+    assert f"of {NUM_SAMPLES} samples ({BEGUN} from the store" in out
     assert err.endswith("interrupted; run the same command again to resume\n")
     assert psutil.wait_procs(workers, timeout=20.0)[1] == []
     assert BEGUN + 10 <= count(begun) < NUM_SAMPLES
@@ -200,7 +200,7 @@ def test_a_batch_system_that_ends_the_runner_is_an_interrupt(spec, undisturbed, 
 def test_a_second_runner_refuses_politely(spec, tmp_path):
     store = tmp_path / "store.sqlite"
     with held(store):
-        message = rf"store\.sqlite: is in use by process {os.getpid()} on .*; wait until it has ended, or take another"
+        message = rf"store\.sqlite: is in use by process {os.getpid()} on .*; wait until it ends or use another"
         with pytest.raises(CoallocError, match=message):
             run_plan(read_plan(spec), store, Inline)
     assert not store.exists()

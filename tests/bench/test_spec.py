@@ -143,14 +143,14 @@ def test_every_fault_has_its_line(tmp_path):
         (INSTANCE + "seeds = [1, -1]\n" + METHOD, "instances[0].seeds[1]: must be at least 0, got -1"),
         (
             INSTANCE + 'files = ["a"]\n' + METHOD,
-            "instances[0]: must have one of the keys generator, examples, files, swf",
+            "instances[0]: must have exactly one of the keys generator, examples, files, swf",
         ),
         (
             INSTANCE + 'colour = "red"\n' + METHOD,
             "instances[0].colour: is not a known key; known keys: generator, seeds",
         ),
         ('[[instances]]\nexamples = ["x"]\n' + METHOD, "instances[0].examples[0]: unknown example 'x'; available:"),
-        ('[[instances]]\nswf = "t.swf"\n' + METHOD, "instances[0].swf: a trace runs on one of processors and platform"),
+        ('[[instances]]\nswf = "t.swf"\n' + METHOD, "instances[0].swf: requires either processors or platform"),
         (
             '[[instances]]\nswf = "t.swf"\nprocessors = 4\noptions = { colour = 1 }\n' + METHOD,
             "instances[0].slices[0]: colour: is not a known key",
@@ -167,11 +167,11 @@ def test_every_fault_has_its_line(tmp_path):
         ),
         (
             INSTANCE + METHOD + METHOD,
-            "methods[1].name: must differ from that of methods[0], which is 'lower_bound' too",
+            "methods[1].name: must differ from the name of methods[0], got 'lower_bound'",
         ),
         (
             INSTANCE + METHOD + "options = { time_limit = 300.0 }\n",
-            "methods[0].options.time_limit: must be below limits.time = 300, got 300",
+            "methods[0].options.time_limit: must be below limits.time = 300, or all samples are killed, got 300",
         ),
         (
             INSTANCE + '[[methods]]\nmethod = "simulate"\noptions = { policy = "easy", kill = 1 }\n',
@@ -213,7 +213,7 @@ def test_calls_that_do_not_count_and_calls_with_a_watch(tmp_path):
 
 def test_all_calls_of_a_sample_must_fit_into_its_limit(tmp_path):
     text = "[limits]\ntime = 30.0\n" + INSTANCE + METHOD + "warmup = 1\nrepeat = 2\noptions = { time_limit = %g }\n"
-    words = "methods[0].options.time_limit: must be below limits.time = 30, got 10, 3 times: all would be killed"
+    words = "methods[0].options.time_limit: must be below limits.time = 30, or all samples are killed, got 10, 3 times"
     assert faults_of(tmp_path, text % 10.0) == [words]
     assert len(plan_of(tmp_path, text % 9.0).samples) == 1
     assert faults_of(tmp_path, INSTANCE + METHOD + "repeat = 0\n")[0].startswith(

@@ -97,7 +97,7 @@ def test_what_is_no_store_is_left_alone(tmp_path):
     for path in (text, other):
         with pytest.raises(CoallocError, match="is not a store of benchmarks"):
             Store(path)
-    with pytest.raises(CoallocError, match="there is no such store"):
+    with pytest.raises(CoallocError, match="the store does not exist"):
         Store(absent, writes=False)
     assert other.read_bytes() == before
     assert not absent.exists()

@@ -44,13 +44,13 @@ def test_failures_are_counted_by_kind():
 
 def test_a_bound_above_an_objective_is_a_contradiction():
     wrong = row("bound", "i", "done", 1.0, lower_bound=101.0, method="lower_bound")
-    assert list(contradictions([*ROWS, wrong])) == ["i, bound: says 101 at least, 100 is reached"]
+    assert list(contradictions([*ROWS, wrong])) == ["i, bound: the bound 101 exceeds the objective 100"]
     other = wrong | {"options": {"slot": "50%"}}
     simulated = row("easy", "i", "done", 1.0, objective=90.0, method="simulate")  # its links may saturate
     assert list(contradictions([*ROWS, other, simulated])) == []
 
 
 def test_what_a_time_is():
-    assert timing(row("a", "i", "optimal", 1.0)) == "one call of a process, cold"
+    assert timing(row("a", "i", "optimal", 1.0)) == "one call per process, without warm-up"
     warm = row("a", "i", "optimal", 1.0, warmup=2, repeat=5)
-    assert timing(warm) == "the median of 5 calls of a process, after 2 that do not count"
+    assert timing(warm) == "median of 5 calls per process, after 2 warm-up calls"

@@ -76,13 +76,13 @@ def test_an_exception_is_an_outcome(worker, ours, message):
 
 def test_a_call_that_does_not_end_is_killed(worker, tmp_path):
     answer = worker.run(task("sleep", time=0.3, file=str(tmp_path / "pid")))
-    assert (answer["status"], answer["message"]) == ("timeout", "did not end by itself within 0.3 s")
+    assert (answer["status"], answer["message"]) == ("timeout", "did not end within 0.3 s")
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
 def test_a_call_that_takes_too_much_memory_is_killed(worker):
     answer = worker.run(task("hold", memory=250.0, megabytes=300, stays=True))
-    assert (answer["status"], answer["message"]) == ("memory", "took more than 250 MB")
+    assert (answer["status"], answer["message"]) == ("memory", "used more than 250 MB")
     assert answer["memory"] > 250.0
 
 
@@ -184,7 +184,7 @@ def test_an_instance_that_is_not_the_one_planned_is_refused_every_time(worker):
 
 def test_a_worker_that_cannot_start_is_one_line(monkeypatch, capfd):
     monkeypatch.setattr(workers_module, "SERVER", "coalloc.bench.no_server")
-    with pytest.raises(CoallocError, match="a worker cannot start; its standard error says why"):
+    with pytest.raises(CoallocError, match="a worker cannot start; see its standard error for the reason"):
         Worker().run(task("echo"))
     assert "No module named" in capfd.readouterr().err
 

@@ -53,12 +53,12 @@ def test_the_command_of_a_page_has_what_differs_from_the_defaults_and_no_places(
 
 def test_what_cannot_be_used_is_a_line(capsys):
     def main():
-        raise CoallocError("a.sqlite: there is no such store")
+        raise CoallocError("a.sqlite: the store does not exist")
 
     with pytest.raises(SystemExit) as end:
         sampling.exit_with(main)
     assert end.value.code == 2
-    assert capsys.readouterr().err == "a.sqlite: there is no such store\n"
+    assert capsys.readouterr().err == "a.sqlite: the store does not exist\n"
 
 
 def test_a_hidden_module_looks_as_if_it_were_not_installed():

@@ -202,7 +202,7 @@ def test_that_a_log_is_not_possible_stands_first(tmp_path):
         ({"policy": "fastest"}, "unknown policy 'fastest'"),
         (
             {"policy": None},
-            "'month' does not contain the starts of its jobs, so that no past can be held against",
+            "'month' does not contain the starts of its jobs; give a policy to simulate",
         ),
         ({"policies": {"easy": {"policy": "easy", "candidates": "x"}}}, "candidates of policy 'easy' must be one of"),
         ({"processors": 4}, "an instance contains its platform"),
