@@ -218,7 +218,7 @@ GRID_METRICS: Mapping[str, GridMetric] = {
     "wait_mean": GridMetric("s", "Mean of s_j - r_j.", lambda run: _mean(run.start - run.arrival)),
     "waited_share": GridMetric(
         "-",
-        "Share of the jobs with s_j > r_j; where it is 0, waits say nothing.",
+        "Share of the jobs with s_j > r_j; if it is 0, wait metrics are not informative.",
         lambda run: _mean((run.start > run.arrival).astype(np.float64)),
     ),
     "sd_b": GridMetric(
@@ -226,7 +226,7 @@ GRID_METRICS: Mapping[str, GridMetric] = {
         f"Mean of (c_j - r_j) / max({SHORTEST_RUN:g} s, c_j - s_j); without a floor of 1.",
         lambda run: _mean((run.end - run.arrival) / np.maximum(SHORTEST_RUN, run.end - run.start)),
     ),
-    "energy": GridMetric("J", "What the platform takes from the earliest arrival to C_max.", lambda run: run.joules),
+    "energy": GridMetric("J", "Energy of the platform from the earliest arrival to C_max.", lambda run: run.joules),
     "work": GridMetric(
         "processor s",
         "Sum of size_j p_j, a constant of the week; on demand of size_j (c_j - s_j).",

@@ -180,10 +180,10 @@ def _by_hour(jobs: Jobs, _: Sequence[str | None], week: Week) -> Labels:
 
 
 GROUPINGS: Mapping[By, Grouping] = {
-    "user": Grouping("The user u_j of the job; missing for jobs without.", _by_user),
-    "size": Grouping(f"The class that holds m_j: {', '.join(_size_names())}.", _by_size),
+    "user": Grouping("The user u_j of the job; missing for jobs without user.", _by_user),
+    "size": Grouping(f"The size class of m_j: {', '.join(_size_names())}.", _by_size),
     "hour": Grouping(
-        "The hour of the week, 0 (Monday from 0:00) to 167, that clocks in the time zone show at epoch + r_j.", _by_hour
+        "The hour of the week, 0 (Monday 0:00 to 1:00) to 167, at epoch + r_j in the time zone.", _by_hour
     ),
 }
 """The ways to group jobs, by the name of their column."""

@@ -244,7 +244,7 @@ LATE = Quantity("jobs", "end after their deadlines", lambda jobs: jobs.is_late.a
 KILLED = Quantity("jobs", "were killed", lambda jobs: jobs.was_killed.astype(np.float64))
 SATURATED = Quantity(
     "-",
-    "at some instant load a link whose total load is above its bandwidth",
+    "at some time load a link whose total load is above its bandwidth",
     lambda jobs: jobs.met_saturation.astype(np.float64),
 )
 
@@ -339,7 +339,7 @@ JOB_METRICS: Mapping[str, JobMetric] = {
     "total_weighted_response_time": _sum_of(WEIGHTED_RESPONSE),
     "weighted_tardiness": _sum_of(WEIGHTED_TARDINESS),
     "maximum_lateness": JobMetric(
-        "s", f"Maximum of {LATENESS.formula} over the jobs with a due date; 0 where there are none.", _maximum_lateness
+        "s", f"Maximum of {LATENESS.formula} over the jobs with a due date; 0 if there are none.", _maximum_lateness
     ),
     "wait_mean": _mean_of(WAIT),
     **_percentiles_of("wait", WAIT),
@@ -349,7 +349,7 @@ JOB_METRICS: Mapping[str, JobMetric] = {
     "response_max": _maximum_of(RESPONSE),
     "execution_slowdown": JobMetric(
         "-",
-        "(mean Te_j - mean Tb_j) / mean Tb_j; negative where nodes faster than the reference prevail.",
+        "(mean Te_j - mean Tb_j) / mean Tb_j, an excess: 0.26 is 26 % above the reference; negative with faster nodes.",
         _execution_slowdown,
     ),
     "execution_slowdown_mean": _mean_of(EXECUTION_SLOWDOWN),
@@ -363,7 +363,7 @@ JOB_METRICS: Mapping[str, JobMetric] = {
     ),
     "killed": JobMetric(
         KILLED.unit,
-        f"Number of the jobs that {KILLED.formula}: at their limits, or as what they ran on was no longer there.",
+        f"Number of the jobs that {KILLED.formula}: at their limits, or because their nodes became unavailable.",
         lambda measured: total(measured[KILLED]),
     ),
 }
@@ -397,10 +397,10 @@ PLATFORM_METRICS: Mapping[str, PlatformMetric] = {
         "s", "Maximum of e_j, less the origin; 0 without placements.", lambda observed: observed.span, "schedule"
     ),
     "utilization": PlatformMetric(
-        "-", "Processor-seconds used from a to b, by running jobs too, / (processors * (b - a)).", _utilization
+        "-", "Processor-seconds used from a to b, including running jobs, / (processors * (b - a)).", _utilization
     ),
     "peak_link_share": PlatformMetric(
-        "-", "Maximum over links and instants from a to b of load / bandwidth; above 1 a link is saturated.",
+        "-", "Maximum over links and times from a to b of load / bandwidth; above 1 a link is saturated.",
         _peak_link_share,
     ),
     "queue_length_mean": PlatformMetric(

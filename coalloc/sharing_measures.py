@@ -29,11 +29,11 @@ SHARING_METRICS: Mapping[str, tuple[str, str]] = {
     "turnaround_deviation": ("s", "Standard deviation of e_j - r_j over the jobs."),
     "dedicated_slowdown_mean": (
         "-",
-        "Mean of (e_j - s_j) / (run time of j alone on its nodes, were they dedicated; SC = 1).",
+        "Mean of (e_j - s_j) / (run time of j alone on its nodes as dedicated nodes; SC = 1).",
     ),
     "dedicated_slowdown_deviation": ("-", "Standard deviation of the same over the jobs."),
-    "stopped_time": ("s", "Time at which a task of job j is stopped, summed over the jobs."),
-    "stopped_share": ("-", "Share of the jobs of which a task is stopped at some instant."),
+    "stopped_time": ("s", "Time during which a task of job j is stopped, summed over the jobs."),
+    "stopped_share": ("-", "Share of the jobs of which a task is stopped at some time."),
     "stops": ("-", "Number of times that a task is stopped."),
     **{
         f"messages_{kind}": (
@@ -43,8 +43,8 @@ SHARING_METRICS: Mapping[str, tuple[str, str]] = {
         for kind in NOTIFICATIONS
     },
     "user_time": ("s", "Time for which users are active before the last end, summed over the users."),
-    "user_cpu_mean": ("-", "Share of the CPU that parallel tasks leave to users, averaged over user_time."),
-    "user_cpu_least": ("-", "Least share of the CPU that is left to a user; 1 where there is none."),
+    "user_cpu_mean": ("-", "CPU share that parallel tasks leave to users, averaged over user_time."),
+    "user_cpu_least": ("-", "Least CPU share that is left to a user; 1 without users."),
     "user_memory_mean": (
         "-",
         "Share of the memory of the node that they leave, averaged likewise; 1 where there is no limit, 0 while they "

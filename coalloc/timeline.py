@@ -41,15 +41,15 @@ class Kind(NamedTuple):
 
 
 COLUMNS: Mapping[str, Kind] = {
-    "start": Kind("s", "Instant t from which the row holds: the origin, or one at which something changes."),
+    "start": Kind("s", "Time t from which the row holds: the origin, or a time at which something changes."),
     "end": Kind("s", "The start of the next row; the maximum of e_j in the last."),
     "queue_length": Kind("jobs", "Number of jobs with r_j <= t < s_j."),
     "waiting_processors": Kind("processors", "Sum of m_j over the jobs with r_j <= t < s_j."),
-    "running_jobs": Kind("jobs", "Number of jobs with s_j <= t < e_j; jobs that run already run from 0."),
+    "running_jobs": Kind("jobs", "Number of jobs with s_j <= t < e_j; running jobs start at 0."),
     "busy_processors": Kind("processors", "Sum of m_j over the jobs that run at t."),
     f"{LOAD}LINK": Kind("MB/s", "Sum of the loads of the jobs that run at t on the link."),
-    f"{SHARE}LINK": Kind("-", "load / bandwidth of the link; above 1 it is saturated, without bandwidth infinitely."),
-    "power": Kind("W", "What the platform draws at t; only where nodes have watts, or clusters power states."),
+    f"{SHARE}LINK": Kind("-", "load / bandwidth of the link; above 1 it is saturated; infinite without bandwidth."),
+    "power": Kind("W", "Electric power of the platform at t; only if nodes have watts or clusters power states."),
 }
 """Every column by name; LINK stands for the name of each link, that of its cluster or switch."""
 
