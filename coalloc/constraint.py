@@ -101,7 +101,10 @@ class TimeRow:
         """Refuse other factors."""
         factors = sorted(factor for factor, _, _ in self.terms)
         if factors not in ([1], [-1], [-1, 1]):
-            raise CoallocError(f"a TimeRow is of one time, or of one less another: factors 1 and -1, got {factors}")
+            raise CoallocError(
+                "a TimeRow must hold one time, or the difference of two times (factors 1 and -1), got factors "
+                f"{factors}"
+            )
 
 
 Row = NotTogether | TimeRow

@@ -129,7 +129,7 @@ class Schedule(Value):
     def __getitem__(self, job: str) -> Placement:
         """Return the placement of a job by its id; raise ``KeyError`` if there is none."""
         if job not in self._by_job:
-            raise KeyError(f"no placement of job {job!r}; schedule.placements lists all")
+            raise KeyError(f"the schedule has no placement of job {job!r}; schedule.placements lists all placements")
         return self._by_job[job]
 
     def to_frame(self) -> pd.DataFrame:
@@ -211,10 +211,10 @@ class Schedule(Value):
     def remedy_for(given: object) -> str:
         """Return a hint for a value that was passed instead of a schedule."""
         if given is None:
-            return "a result without a schedule has none to look at"
+            return "a result without a schedule has schedule None"
         if isinstance(getattr(given, "schedule", None), Schedule):
-            return "its .schedule is one"
-        return "coalloc.read_schedule(path) reads one" if isinstance(given, (str, os.PathLike)) else ""
+            return "pass its attribute schedule"
+        return "coalloc.read_schedule(path) reads a schedule file" if isinstance(given, (str, os.PathLike)) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,9 @@ def assign_nodes(
                 taken += classes[g].processors[:count]
                 continue
             if count > len(free[g]):
-                raise ValueError(f"{count} tasks of {interval.job!r} do not fit on node class {g} at {interval.start}")
+                raise ValueError(
+                    f"{count} tasks of job {interval.job!r} do not fit on node class {g} at {interval.start} s"
+                )
             processors = tuple(heapq.heappop(free[g]) for _ in range(count))
             if processors:
                 heapq.heappush(releases, (interval.end, g, processors))

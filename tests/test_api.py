@@ -450,7 +450,7 @@ def test_ctrl_c_returns_the_best_known(delay):
     ],
 )
 def test_a_path_in_place_of_an_instance_is_refused_with_the_remedy(call):
-    with pytest.raises(CoallocError, match=r"got 'wl1.json'; coalloc.read_instance\(path\) reads one"):
+    with pytest.raises(CoallocError, match=r"got 'wl1.json'; coalloc.read_instance\(path\) reads an instance file"):
         call("wl1.json")
 
 
@@ -462,7 +462,7 @@ def test_a_result_without_a_schedule_has_none_to_look_at(look):
 
 
 def test_a_result_in_place_of_its_schedule_is_refused_with_the_remedy():
-    with pytest.raises(CoallocError, match=r"must be a Schedule, got SolveResult; its .schedule is one$"):
+    with pytest.raises(CoallocError, match=r"must be a Schedule, got SolveResult; pass its attribute schedule$"):
         coalloc.check(tiny(), coalloc.solve(tiny()))
 
 

@@ -51,7 +51,7 @@ def test_running_jobs_keep_their_processors():
     instance = Instance(PLATFORM, (), (RunningJob(Job("R", 1, 1.0), ("C1/0",), 10.0),))
     before, after = Occupation("before", 0.0, 99.0, (1, 0)), Occupation("after", 10.0, 20.0, (1, 0))
     assert assign_nodes(instance, CLASSES, [before, after]) == [("C1/1",), ("C1/0",)]
-    with pytest.raises(ValueError, match=r"2 tasks of 'both' do not fit on node class 0 at 9\.0"):
+    with pytest.raises(ValueError, match=r"2 tasks of job 'both' do not fit on node class 0 at 9\.0 s"):
         assign_nodes(instance, CLASSES, [Occupation("both", 9.0, 20.0, (2, 0))])
 
 
@@ -88,5 +88,5 @@ def test_counts_that_fit_can_always_be_coloured(instance, scope):
 
 
 def test_a_job_that_is_not_placed_is_named():
-    with pytest.raises(KeyError, match=r"no placement of job 0; schedule.placements lists all"):
+    with pytest.raises(KeyError, match="no placement of job 0; schedule.placements lists all placements"):
         Schedule((Placement("J1", 0.0, 1.0, ("C1/0",)),))[0]

@@ -53,8 +53,6 @@ Deadlines = Annotated[
     ),
 ]
 
-REPORTED = ("wait_mean", "response_mean", "execution_slowdown", "utilization", "coallocated_share", "peak_link_share")
-"""Metrics that are shown of a valid schedule."""
 
 EXAMPLES = """
 Examples:
@@ -116,11 +114,18 @@ def _show_violations(violations: list[Violation]) -> None:
 
 
 def _show_metrics(instance: Instance, schedule: Schedule) -> None:
-    """Print that the schedule is valid, and what it is worth."""
+    """Print that the schedule is valid, and its most important metrics."""
     from coalloc.display.wording import plural
-    from coalloc.measures import METRICS
+    from coalloc.simulator.result import excess_text
 
     values = coalloc.metrics(instance, schedule)
     say(f"valid: {plural(len(schedule), 'placement')}, makespan {values['makespan']:.10g} s")
-    shown = ((name, f"{values[name]:.6g} {METRICS[name].unit}".removesuffix(" -")) for name in REPORTED)
-    say_fields(shown, width=max(map(len, REPORTED)))
+    fields = {
+        "mean wait": f"{values['wait_mean']:.6g} s",
+        "mean response time": f"{values['response_mean']:.6g} s",
+        "mean run time": excess_text(values),
+        "utilization": f"{100 * values['utilization']:.1f} %",
+        "co-allocated jobs": f"{100 * values['coallocated_share']:.1f} %",
+        "peak link load": f"{100 * values['peak_link_share']:.1f} % of the bandwidth",
+    }
+    say_fields(fields.items(), width=max(map(len, fields)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -63,8 +64,15 @@ TimeZone = Annotated[
     ),
 ]
 
-SHOWN = ("jobs", "processor_seconds", "wait_mean", "wait_p95", "response_mean", "bounded_slowdown_mean")
-"""Metrics of groups that are printed; a file has all."""
+SHOWN = {
+    "jobs": "jobs",
+    "processor_seconds": "processor\ntime, s",
+    "wait_mean": "mean\nwait, s",
+    "wait_p95": "p95 of\nwait, s",
+    "response_mean": "mean\nresponse, s",
+    "bounded_slowdown_mean": "mean bounded\nslowdown",
+}
+"""Metrics of groups that are printed, with their headings; a file has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +174,12 @@ class MeasuredRun:
 
 def groups_text(table: pd.DataFrame) -> str:
     """Return a table of groups for a person: the metrics of :data:`SHOWN`; users are data, so they are escaped."""
+    from coalloc.cli.tables import text_of, text_table
     from coalloc.documents.text import visible
 
     name = str(table.columns[0])
-    shown = table[[name, *SHOWN]].copy()
-    shown[name] = table[name].map(lambda group: visible(str(group)), na_action="ignore").fillna("-")
-    return shown.to_string(index=False, float_format="{:.6g}".format)
+    names = table[name].map(lambda group: visible(str(group)), na_action="ignore").fillna("-")
+    columns = {name: itemgetter(name)} | {
+        heading: lambda row, metric=metric: text_of(row[metric], "{:.6g}".format) for metric, heading in SHOWN.items()
+    }
+    return text_table(table.assign(**{name: names}).to_dict("records"), columns)

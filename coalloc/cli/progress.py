@@ -118,7 +118,7 @@ def _bar(num_jobs: int) -> Iterator[Callable[[Position], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=num_jobs, state="")
         yield lambda position: progress.update(
-            task, completed=position.ended, state=f"{position.running} run, {position.waiting} wait"
+            task, completed=position.ended, state=f"{position.running} running, {position.waiting} waiting"
         )
 
 

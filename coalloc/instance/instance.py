@@ -211,4 +211,4 @@ class Instance(Value):
     @staticmethod
     def remedy_for(given: object) -> str:
         """Return a hint for a value that was passed instead of an instance, such as the path of a file."""
-        return "coalloc.read_instance(path) reads one" if isinstance(given, (str, os.PathLike)) else ""
+        return "coalloc.read_instance(path) reads an instance file" if isinstance(given, (str, os.PathLike)) else ""

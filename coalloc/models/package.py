@@ -64,7 +64,9 @@ def package_modes(problem: Problem, j: int) -> list[Mode]:
         and all(load <= limit for load, limit in zip(mode.loads, limits, strict=True))
     ]
     if not fitting:
-        raise CoallocError(f"job {quoted(problem.jobs[j].id)} fits nowhere at {instant_text(problem.package.start)}")
+        raise CoallocError(
+            f"job {quoted(problem.jobs[j].id)} fits on no free processors at {instant_text(problem.package.start)}"
+        )
     return fitting
 
 

@@ -104,4 +104,4 @@ def ordered_at(jobs: Iterable[Job], order: Order, now: float) -> list[Job]:
     try:
         return [jobs[i] for i in sorted(range(len(jobs)), key=keys.__getitem__)]
     except TypeError as error:
-        raise CoallocError(f"the keys of the order do not compare with each other: {error}") from None
+        raise CoallocError(f"the keys of an order must be comparable with each other: {error}") from None

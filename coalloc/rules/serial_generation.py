@@ -369,7 +369,7 @@ def _any_assignment(problem: Problem, profile: Profile, j: int) -> Assignment | 
     if problem.num_allocations > MAX_MODES:
         return None
     if not problem.modes[j]:
-        raise CoallocError(f"job {problem.jobs[j].id!r} fits nowhere")
+        raise CoallocError(f"job {problem.jobs[j].id!r} does not fit on the platform")
     starts = ((earliest_start_of(problem, profile, j, mode), mode) for mode in problem.modes[j])
     candidates = [Assignment(j, start, mode) for start, mode in starts if math.isfinite(start)]
     return min(candidates, key=lambda assignment: assignment.end, default=None)

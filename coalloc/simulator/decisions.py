@@ -87,7 +87,7 @@ def wake_time(decision: object, now: float) -> float:
     if not isinstance(decision, Wake):
         raise DecisionError(
             f"decide(state) must return coalloc.extend.Start objects, got {shown(decision)} among them; "
-            "only a coalloc.extend.Wake may stand there too"
+            "coalloc.extend.Wake is allowed as well"
         )
     try:
         is_after = math.isfinite(decision.time) and decision.time > now

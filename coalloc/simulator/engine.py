@@ -312,7 +312,7 @@ class Engine:
             num_waiting = len(site.queue)  # those that start now are still in it
             if num_wakes > num_waiting:
                 raise DecisionError(
-                    f"decide(state) may return one coalloc.extend.Wake per waiting job, {num_waiting}, got more"
+                    f"decide(state) may return at most {num_waiting} coalloc.extend.Wake, one per waiting job, got more"
                 )
         except DecisionError as error:
             raise self._fault(site, str(error)) from None

@@ -33,10 +33,10 @@ def distribution_text(metrics: Mapping[str, float], name: str, unit: str = "") -
     return ", ".join(f"{part} {metrics[f'{name}_{part}']:.6g} {unit}".rstrip() for part in parts)
 
 
-def _excess_text(metrics: Mapping[str, float]) -> str:
-    """Return by how much jobs run longer than on dedicated reference nodes, in words."""
+def excess_text(metrics: Mapping[str, float]) -> str:
+    """Return by how much the mean run time exceeds the mean reference run time, in words."""
     excess = 100 * metrics["execution_slowdown"]
-    return f"mean run time {abs(excess):.2f} % {'below' if excess < 0.0 else 'above'} the mean reference run time"
+    return f"{abs(excess):.2f} % {'below' if excess < 0.0 else 'above'} the mean reference run time"
 
 
 @dataclass(frozen=True)
@@ -215,6 +215,7 @@ class SimulationResult:
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         longest = 1e3 * m["decision_time_max"]
         unproven = f", {m['decisions_unproven']} decisions not proved optimal" if m.get("decisions_unproven") else ""
+        saturated = f"{100 * m['saturated_share']:.1f} % of the jobs met link saturation"
         return [
             ("policy", f"{self.policy} ({options})" if options else self.policy),
             ("jobs", f"{len(self.schedule)}, {100 * m['coallocated_share']:.1f} % co-allocated"),
@@ -222,6 +223,6 @@ class SimulationResult:
             ("wait", distribution_text(m, "wait", "s")),
             ("response", distribution_text(m, "response", "s")),
             ("slowdown", f"bounded slowdown: {distribution_text(m, 'bounded_slowdown')}"),
-            ("execution", f"{_excess_text(m)}, {100 * m['saturated_share']:.1f} % of the jobs met link saturation"),
+            ("execution", f"mean run time {excess_text(m)}, {saturated}"),
             ("decision", f"time: mean {1e3 * m['decision_time_mean']:.3g} ms, max {longest:.3g} ms{unproven}"),
         ]

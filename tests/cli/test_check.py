@@ -36,8 +36,7 @@ def test_a_valid_schedule_and_what_it_is_worth(tiny, tmp_path):
     lines = checked.stdout.splitlines()
     assert lines[0] == "valid: 3 placements, makespan 200 s"
     # 350 of 400 processor-seconds are used; the waits are 0, 100 and 100 s.
-    assert "utilization        0.875" in lines
-    assert "wait_mean          66.6667 s" in lines
+    assert lines[1:] == ["mean wait          66.6667 s", "X"]
 
 
 def test_every_violation_has_its_line(tiny, tmp_path):

@@ -121,7 +121,7 @@ def test_a_job_starts_at_its_release_and_not_before() -> None:
 
 def test_a_job_that_fits_nowhere_is_named() -> None:
     problem = problem_of(star((1, 1.0, 1.0), (1, 1.0, 1.0)), Job("J1", 2, 5.0, 1.0, 10.0))
-    with pytest.raises(CoallocError, match="'J1' fits nowhere"):
+    with pytest.raises(CoallocError, match="'J1' does not fit on the platform"):
         list_schedule(problem, [0])
 
 

@@ -368,7 +368,7 @@ def test_an_asynchronous_policy_is_refused_without_a_warning(recwarn):
     ("decision", "message"),
     [
         (Start("J1", (1, 1)), "the policy started job 'J1', which is not waiting (time 0 s"),
-        (Wake(7.0), "decide(state) may return one coalloc.extend.Wake per waiting job, 2, got more (time 0 s"),
+        (Wake(7.0), "decide(state) may return at most 2 coalloc.extend.Wake, one per waiting job, got more (time 0 s"),
         ("J1", "decide(state) must return coalloc.extend.Start objects, got 'J1' among them"),
     ],
 )
