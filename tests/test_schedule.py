@@ -88,5 +88,5 @@ def test_counts_that_fit_can_always_be_coloured(instance, scope):
 
 
 def test_a_job_that_is_not_placed_is_named():
-    with pytest.raises(KeyError, match="no placement of job 0; schedule.placements lists all placements"):
+    with pytest.raises(KeyError, match=r"no placement of job 0; schedule\.placements lists all placements"):
         Schedule((Placement("J1", 0.0, 1.0, ("C1/0",)),))[0]

@@ -30,7 +30,7 @@ from coalloc.cli import (
 )
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.interrupts import heed_signals, ignore_signals
-from coalloc.cli.options import Json
+from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import say, say_fields, say_json
 from coalloc.cli.shell import PROGRAM, Command, Shell
 
@@ -64,7 +64,7 @@ def start(
         raise typer.Exit(ExitCode.BAD_INPUT)
 
 
-def versions(as_json: Json = False) -> ExitCode:
+def versions(as_json: Json = False, _: Quiet = False) -> ExitCode:
     """Print the versions of coalloc and its main dependencies, for bug reports."""
     from coalloc.versions import versions as found
 

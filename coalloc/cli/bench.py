@@ -151,7 +151,7 @@ Exit codes: 0 no regression; 1 regressions found; 2 invalid input or usage.
 
 
 @app.command(epilog=COMPARE_EXAMPLES, cls=Command)
-def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0) -> ExitCode:
+def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0, quiet: Quiet = False) -> ExitCode:
     """Compare two stores sample by sample and list regressions."""
     from coalloc.bench.comparison import compare as compared
     from coalloc.bench.report import findings
@@ -168,7 +168,7 @@ def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0) 
     if not comparison.pairs:
         raise CoallocError("the stores have no sample in common: their instances, methods, options or limits differ")
     say(markdown(comparison.table))
-    for warning in comparison.warnings:
+    for warning in () if quiet else comparison.warnings:
         note(visible(warning))
     for sentence in comparison.regressions:
         say(visible(f"regression: {sentence}"))

@@ -11,7 +11,7 @@ from typer import Argument, Option
 import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance, read_schedule
-from coalloc.cli.options import Json
+from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note, say, say_fields, say_json
 from coalloc.cli.pairs import share
 
@@ -75,6 +75,7 @@ def check(
     power_management: PowerManagement = False,
     deadlines: Deadlines = "enforce",
     json: Json = False,
+    quiet: Quiet = False,
 ) -> ExitCode:
     """Check a schedule against its instance and list all violations."""
     given, placed = read_instance(instance), read_schedule(schedule)
@@ -82,7 +83,7 @@ def check(
     options: dict[str, Any] = {"links": links, "saturation": saturation, "scope": scope}
     options |= {"power_management": power_management, "deadlines": deadlines}
     violations = coalloc.check(given, placed, **options)
-    if not any(violation.rule == "other-instance" for violation in violations):
+    if not quiet and not any(violation.rule == "other-instance" for violation in violations):
         _note_other_name(given, placed)
     if json:
         say_json([asdict(violation) for violation in violations])

@@ -192,7 +192,7 @@ def convert(
         accounts.append(str(report))
         known = known_of_swf(file, instance, report) if target == "swf" else None
     if target == "instance":
-        write_or_say_instance(instance, output)
+        write_or_say_instance(instance, output, quiet)
     else:
         accounts += _write_trace(instance, schedule, known, output)
     if not quiet:

@@ -10,7 +10,7 @@ from typer import Argument, BadParameter, Option
 import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.instance_output import size_of, size_of_platform, write_or_say_instance, write_or_say_platform
-from coalloc.cli.options import Json, Output
+from coalloc.cli.options import Json, Output, Quiet
 from coalloc.cli.output import check_writable, say_fields, say_json
 
 Name = Annotated[str | None, Argument(metavar="NAME", help="Example to write.", show_default="list all examples")]
@@ -36,18 +36,20 @@ All commands accept example:NAME in place of an instance file or a platform file
 """
 
 
-def examples(name: Name = None, speeds: Speeds = None, output: Output = None, as_json: Json = False) -> ExitCode:
+def examples(
+    name: Name = None, speeds: Speeds = None, output: Output = None, as_json: Json = False, quiet: Quiet = False
+) -> ExitCode:
     """List the bundled instances and platforms, or write one to a file."""
     if name is None:
         return _list({"--output": output, "--speeds": speeds}, as_json)
     check_writable({"--output": output})
     if name in coalloc.grid.platforms():
         options: dict[str, Any] = {} if speeds is None else {"speeds": speeds}
-        write_or_say_platform(coalloc.grid.platform(name, **options), output)
+        write_or_say_platform(coalloc.grid.platform(name, **options), output, quiet)
         return ExitCode.DONE
     if speeds is not None:
         raise BadParameter(f"requires a platform: {', '.join(coalloc.grid.platforms())}", param_hint="--speeds")
-    write_or_say_instance(coalloc.example(name), output)
+    write_or_say_instance(coalloc.example(name), output, quiet)
     return ExitCode.DONE
 
 

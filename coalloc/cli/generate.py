@@ -9,7 +9,7 @@ from typer import Argument, BadParameter, Option
 import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.instance_output import write_or_say_instance
-from coalloc.cli.options import Output, Seed
+from coalloc.cli.options import Output, Quiet, Seed
 from coalloc.cli.output import check_writable, say
 from coalloc.cli.pairs import parameters_of
 
@@ -38,6 +38,7 @@ def generate(
     parameter: Parameters = None,
     list_generators: List = False,
     output: Output = None,
+    quiet: Quiet = False,
 ) -> ExitCode:
     """Generate a random instance. The same generator, seed and parameters give the same file."""
     if list_generators:
@@ -48,5 +49,5 @@ def generate(
     if name is None:
         raise BadParameter("give a generator, or --list to list all", param_hint="NAME")
     check_writable({"--output": output})
-    write_or_say_instance(coalloc.generate(name, seed, **parameters_of(parameter or [], "--parameter")), output)
+    write_or_say_instance(coalloc.generate(name, seed, **parameters_of(parameter or [], "--parameter")), output, quiet)
     return ExitCode.DONE

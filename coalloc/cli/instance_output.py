@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from coalloc import Instance, Platform
 
 
-def write_or_say_instance(instance: Instance, output: Path | None) -> None:
-    """Write an instance and note its size, or print its document where no file is named."""
+def write_or_say_instance(instance: Instance, output: Path | None, quiet: bool) -> None:
+    """Write an instance, and its size on standard error, or print its document where no file is named."""
     from coalloc.documents.kinds import document_of
     from coalloc.documents.strict_json import layout
     from coalloc.documents.text import visible
@@ -23,11 +23,12 @@ def write_or_say_instance(instance: Instance, output: Path | None) -> None:
         say(layout(document_of(instance, INSTANCE)))
         return
     coalloc.write_instance(instance, output)
-    note(f"{visible(str(output))}: {size_of(instance)}")
+    if not quiet:
+        note(f"{visible(str(output))}: {size_of(instance)}")
 
 
-def write_or_say_platform(platform: Platform, output: Path | None) -> None:
-    """Write a platform and note its size, or print its document where no file is named."""
+def write_or_say_platform(platform: Platform, output: Path | None, quiet: bool) -> None:
+    """Write a platform, and its size on standard error, or print its document where no file is named."""
     from coalloc.documents.kinds import document_of
     from coalloc.documents.strict_json import layout
     from coalloc.documents.text import visible
@@ -37,7 +38,8 @@ def write_or_say_platform(platform: Platform, output: Path | None) -> None:
         say(layout(document_of(platform, PLATFORM)))
         return
     coalloc.io.write_platform(platform, output)
-    note(f"{visible(str(output))}: {size_of_platform(platform)}")
+    if not quiet:
+        note(f"{visible(str(output))}: {size_of_platform(platform)}")
 
 
 def size_of(instance: Instance) -> str:

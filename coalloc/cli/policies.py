@@ -6,7 +6,7 @@ from itertools import zip_longest
 from textwrap import wrap
 
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.options import Json
+from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import say, say_json
 
 WIDTH = 64
@@ -21,7 +21,7 @@ coalloc simulate example:mesd-example --policy easy -p allocation=first-fit
 """
 
 
-def policies(as_json: Json = False) -> ExitCode:
+def policies(as_json: Json = False, _: Quiet = False) -> ExitCode:
     """List the policies with their options and defaults."""
     from coalloc.heuristics.registry import POLICIES
 

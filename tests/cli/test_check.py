@@ -36,7 +36,14 @@ def test_a_valid_schedule_and_what_it_is_worth(tiny, tmp_path):
     lines = checked.stdout.splitlines()
     assert lines[0] == "valid: 3 placements, makespan 200 s"
     # 350 of 400 processor-seconds are used; the waits are 0, 100 and 100 s.
-    assert lines[1:] == ["mean wait          66.6667 s", "X"]
+    assert lines[1:] == [
+        "mean wait          66.6667 s",
+        "mean response time 150 s",
+        "mean run time      0.00 % above the mean reference run time",
+        "utilization        87.5 %",
+        "co-allocated jobs  0.0 %",
+        "peak link load     0.0 % of the bandwidth",
+    ]
 
 
 def test_every_violation_has_its_line(tiny, tmp_path):
@@ -115,7 +122,7 @@ def test_jobs_that_do_not_wait_for_a_start_up_are_named(tmp_path):
     checked = run("check", path, placed, "--power-management")
     assert (checked.exit_code, checked.stdout.splitlines()[0]) == (
         1,
-        "start-up: job J1 starts at 19 s at cluster C1, which can start up at 0 s on and takes 20 s for it",
+        "start-up: job J1 starts at 19 s on cluster C1, which can start up at 0 s and requires 20 s for it",
     )
 
 
@@ -166,7 +173,7 @@ def test_a_schedule_of_another_instance_is_one_line(tiny, tmp_path):
     done = run("check", tiny, path)
     assert (done.exit_code, done.stderr) == (1, "")
     assert done.stdout.splitlines() == [
-        "other-instance: the schedule belongs to instance another, this is tiny: 2 jobs unknown here (J9, J8), "
+        "other-instance: the schedule belongs to instance another, not to tiny: 2 jobs unknown (J9, J8), "
         "2 jobs not placed (J2, J3)",
         "invalid: 1 violation of 1 rule",
     ]

@@ -7,6 +7,7 @@ import sys
 from importlib import metadata
 
 import pytest
+import typer
 
 import coalloc
 from coalloc.cli.app import app
@@ -212,3 +213,25 @@ main()
 def test_ctrl_c_while_the_command_line_is_loaded_is_one_line():
     ended = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", "coalloc: interrupted\n")
+
+
+def commands_of(group, path=()):
+    """Yield the words of each command that runs, sub-commands included."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands_of(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+@pytest.mark.parametrize(("words", "command"), list(commands_of(typer.main.get_command(app))), ids=str)
+def test_every_command_can_be_quiet(words, command):
+    (quiet,) = [option for option in command.params if "--quiet" in option.opts]
+    assert quiet.opts == ["--quiet", "-q"]
+
+
+def test_quiet_commands_write_nothing_but_what_was_asked_for(tmp_path):
+    path = tmp_path / "i.json"
+    assert run("generate", "thesis-oas", "-o", path).stderr == f"{path}: 8 jobs; clusters of 4, 4, 4 processors\n"
+    for words in (("generate", "thesis-oas", "-o", path), ("examples", "thesis-oas-1", "-o", path), ("policies",)):
+        assert run(*words, "-q").stderr == ""
