@@ -70,9 +70,9 @@ def test_jobs_without_a_user_are_a_group(tiny):
 
 def test_users_are_data(tmp_path):
     node = coalloc.Cluster("C1", [coalloc.NodeGroup(1, power=1.0)], 0.0)
-    instance = coalloc.Instance(coalloc.Platform([node]), [coalloc.Job("J", tasks=1, base_time=1.0, user="\x1b[31mx")])
+    instance = coalloc.Instance(coalloc.Platform([node]), [coalloc.Job("J", tasks=1, base_time=1.0, user="[red]x[/b]")])
     coalloc.write_instance(instance, tmp_path / "i.json")
-    assert "\x1b" not in run("simulate", tmp_path / "i.json", "--by", "user", "-q").stdout
+    assert "[red]x[/b]" in run("simulate", tmp_path / "i.json", "--by", "user", "-q").stdout
 
 
 def test_a_window_is_said_beside_the_whole(trace):
