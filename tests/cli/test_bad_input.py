@@ -19,7 +19,7 @@ TEXTS = {
     "no JSON": ("jobs: 3", "is not JSON: "),
     "empty": ("", "is empty, must contain a JSON object"),
     "a list": ("[1]", "must contain a JSON object, got a list"),
-    "duplicate key": (json.dumps(VALID).replace('"version": 1', '"version": 1, "version": 1'), "version: stands twice"),
+    "duplicate key": (json.dumps(VALID).replace('"version": 1', '"version": 1, "version": 1'), "version: occurs twice in the same object"),
     "NaN": (json.dumps(broken((("jobs", 1, "base_time"), float("nan")))), "jobs[1].base_time: must be finite, got NaN"),
     "1e999": (json.dumps(VALID).replace("300.0", "1e999"), "jobs[1].base_time: must be finite, got 1e999"),
     "100 MB of [": ("[" * 100_000_000, "is nested too deeply"),
@@ -81,7 +81,7 @@ def test_a_file_name_is_shown_and_not_obeyed(tmp_path):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--slot", "half"], "slot: must be seconds, or a percentage such as \"50%\", got 'half'"),
+        (["--slot", "half"], "slot: must be seconds or a percentage such as \"50%\", got 'half'"),
         (["--slot", "0"], "slot: must be above 0 and finite, got 0.0"),
         (["--slot", "nan"], 'slot: must be seconds, a percentage such as "50%", or None, got nan'),
         (["--model", "mip"], "model: must be 'oas', 'pas', 'cbs' or 'jpr', got 'mip'"),

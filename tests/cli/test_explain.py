@@ -21,8 +21,8 @@ def test_what_bounds_an_instance(tiny):
     assert explained.exit_code == 0
     lines = explained.stdout.splitlines()
     assert lines[0] == "what bounds the objective:"
-    assert lines[2] == "what moves the optimum:"
-    assert lines[3:] == ["  with one more node of speed 1 in 'C1' the optimum is 150 s, 50 s less"]
+    assert lines[2] == "what reduces the optimum:"
+    assert lines[3:] == ["  with one more node of speed 1 in 'C1' the optimum is 150 s, lower by 50 s"]
 
 
 def test_why_the_jobs_of_a_schedule_waited(tiny, tmp_path):
@@ -46,7 +46,7 @@ def test_an_instance_without_schedule_and_a_schedule_that_is_not_valid(tiny, tmp
     coalloc.write_schedule(broken, tmp_path / "s.json")
     refused = run("explain", tiny, tmp_path / "s.json")
     assert refused.exit_code == 1
-    assert refused.stdout.startswith("the schedule is not valid:\n  missing-job: ")
+    assert refused.stdout.startswith("the schedule is invalid:\n  missing-job: ")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_an_instance_without_schedule_and_a_schedule_that_is_not_valid(tiny, tmp
     [
         (["--job", "J9"], "coalloc: jobs: must be jobs of the instance, got 'J9'"),
         (["--job", "J1"], "coalloc: jobs: requires a schedule"),
-        (["--slot", "abc"], "coalloc: slot: must be seconds, or a percentage"),
+        (["--slot", "abc"], "coalloc: slot: must be seconds or a percentage"),
         (["--objective", "edp"], "coalloc: objective of explain must be regular, got 'edp'"),
         (["--time-limit", "0"], "coalloc: time_limit: must be above 0 s, got 0.0"),
     ],

@@ -112,7 +112,7 @@ def test_a_class_of_the_current_folder_decides(here):
         ),
         (
             ["other:Widest", "-p", "at_most=0"],
-            "other:Widest raised ZeroDivisionError: division by zero (mine.py, line 16; at 0 s ",
+            "other:Widest raised ZeroDivisionError: division by zero (mine.py, line 16; time 0 s: ",
         ),
         (
             ["mine:Leaving", "-p", "at_most=1"],
@@ -121,7 +121,7 @@ def test_a_class_of_the_current_folder_decides(here):
         (["mine:Deaf", "-p", "at_most=1"], "mine:Deaf: ended(state) must accept the call ended(state, running)"),
         (["mine:Blind", "-p", "at_most=1"], "mine:Blind: decide() must accept the call decide(state)"),
         (["mine:Nowhere", "-p", "at_most=1"], "mine:Nowhere raised LookupError: no scope (mine.py, "),
-        (["mine:Nothing"], "mine:Nothing is not a policy: it must have a scope and decide(state)"),
+        (["mine:Nothing"], "mine:Nothing is not a policy: it must have scope and decide(state), or"),
     ],
 )
 def test_a_fault_is_one_line(here, arguments, line):

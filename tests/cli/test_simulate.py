@@ -166,13 +166,13 @@ def test_an_interrupted_run_says_where_it_was(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if "have ended" in line:
+            if "jobs ended" in line:
                 break
         time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
     assert process.returncode == 1
-    assert re.search(r"^coalloc: interrupted(?: in decide of policy \w+)?: at ", rest, re.M)
+    assert re.search(r"^coalloc: interrupted(?: in decide of policy \w+)?,? at time ", rest, re.M)
     assert not (tmp_path / "jobs.csv").exists()
 
 

@@ -76,7 +76,7 @@ def test_a_node_that_draws_less_when_it_is_busy_is_refused(tmp_path):
     path = changed(tmp_path / "i.json", node={**NODE, "idle_watts": 11.0})
     refused = run("solve", path, "--objective", "energy", "--scope", "node")
     assert refused.exit_code == 2
-    assert "least energy needs static_watts of at least idle_watts" in refused.stderr
+    assert "minimum energy requires static_watts >= idle_watts" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -85,16 +85,16 @@ def test_a_node_that_draws_less_when_it_is_busy_is_refused(tmp_path):
         (["--objective", "energy", "--formulation", "blocks"], "must be auto in continuous time"),
         (
             ["--objective", "energy", "--write-model", "m.lp"],
-            "a model for scope=\"node\" alone; scope='platform' needs",
+            "in continuous time requires scope=\"node\"; scope='platform' requires a time slot",
         ),
         (["--objective", "energy", "--slot", 2, "--links", "shared"], "links of objective 'energy' must be 'strict'"),
         (["--objective", "energy", "--scope", "node", "--makespan-limit", 0], "makespan_limit: must be above 0"),
         (["--objective", "energy", "--scope", "node", "--makespan-limit", "nan"], "makespan_limit: must be"),
         (["--objective", "energy", "--slot", 2, "--formulation", "node"], "must be auto or mode"),
-        (["--model", "pas", "--scope", "node"], "scope and makespan_limit are for model 'oas'"),
+        (["--model", "pas", "--scope", "node"], "scope and makespan_limit require model 'oas', got 'pas'"),
         (["--objective", "joules", "--scope", "node"], "objective"),
         (["--objective", "edp", "--scope", "rack"], "scope"),
-        (["--objective", "edp", "--scope", "node", "--write-model", "m.lp"], "EDP has no model of its own"),
+        (["--objective", "edp", "--scope", "node", "--write-model", "m.lp"], "objective 'edp' has no model; it is minimised by a series of models"),
     ],
 )
 def test_what_is_refused_is_said(pair, tmp_path, monkeypatch, options, words):
