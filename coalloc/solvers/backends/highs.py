@@ -38,6 +38,8 @@ INTEGRAL_GAP = 0.999
 """Absolute gap at which a whole-numbered objective is proven (after rounding the bound up)."""
 ABSOLUTE_GAP = 1e-9
 """Absolute gap at which any other objective is proven."""
+MISREPORTED = 1e-5
+"""Difference, absolute and relative, between computed and reported objective of a solution that is an error."""
 INTEGRALITY = 1e-6
 """How far above a whole number a bound may be before it is rounded up."""
 WORTH = 1e-3
@@ -83,12 +85,17 @@ class _End:
 class _HighsRun:
     """What the callbacks of one run of ``highs`` leave behind.
 
-    A callback that raises ends the run, but not through HiGHS, which expects no exception there.
+    A callback that raises ends the run, but not through HiGHS, which expects no exception there. Objectives are
+    computed from ``cost``, the coefficients of the columns, and ``offset``: HiGHS 1.16.0 leaves some columns out of the
+    objective and the bound that it reports for some models. Such a run is ``misreported``, and proves nothing.
     """
 
     highs: highspy.Highs
     on_news: Callable[[float | None, float | None], None]
     integral: bool
+    cost: NDArray[np.float64]
+    offset: float
+    misreported: bool = False
     stop: bool = False
     objective: float | None = None
     bound: float = -math.inf
@@ -98,8 +105,14 @@ class _HighsRun:
 
     def on_solution(self, event: Any) -> None:
         self.values = np.array(event.data_out.mip_solution)
-        self.objective = event.data_out.objective_function_value
+        self.objective = self.worth(self.values, event.data_out.objective_function_value)
         self._bound(event)
+
+    def worth(self, values: NDArray[np.float64], reported: float) -> float:
+        """Return the objective of a solution, and note where HiGHS reported another."""
+        objective = float(self.cost @ values) + self.offset
+        self.misreported |= not math.isclose(objective, reported, rel_tol=MISREPORTED, abs_tol=MISREPORTED)
+        return objective
 
     def on_log(self, event: Any) -> None:
         self._bound(event)
@@ -116,13 +129,13 @@ class _HighsRun:
     @property
     def is_closed(self) -> bool:
         """Whether the rounded bound proves the solution, though HiGHS sees a gap yet."""
-        if not self.integral or self.objective is None or not math.isfinite(self.bound):
+        if self.misreported or not self.integral or self.objective is None or not math.isfinite(self.bound):
             return False
         return _whole_bound(self.bound) >= _whole_price(self.objective)
 
     def _bound(self, event: Any) -> None:
         self.bound = max(self.bound, event.data_out.mip_dual_bound)
-        if self.fault:
+        if self.fault or self.misreported:
             return
         try:
             self.on_news(self.objective, self.bound if math.isfinite(self.bound) else None)
@@ -174,17 +187,22 @@ def solve_model(
             last.append(news)
             progress(TracePoint(time.perf_counter() - began, *news, source))
 
-    run = _HighsRun(highs, on_news, integral)
+    cost, offset = np.array(highs.getLp().col_cost_), highs.getLp().offset_
+    run = _HighsRun(highs, on_news, integral, cost, offset)
     reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
-    if reason is None and highs.getModelStatus() == highspy.HighsModelStatus.kSolveError:
-        # presolve of 1.15.1 takes some models without a solution for solved, and then finds a row that is violated
+    failed = reason is None and highs.getModelStatus() == highspy.HighsModelStatus.kSolveError
+    end = None if failed else _conclude(highs, run, reason, form.columns)
+    if end is None or (run.misreported and reason is None):
+        # Presolve of 1.15.1 takes some models without a solution for solved, and then finds a row that is violated;
+        # with that of 1.16.0 objectives are misreported.
         highs, _ = _load(form, limits, integral)
         checked(highs.setOptionValue("presolve", "off"), "setting presolve")
         if start:
             _set_start(highs, form.columns)
-        run = _HighsRun(highs, on_news, integral)
+        run = _HighsRun(highs, on_news, integral, cost, offset)
         reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
-    return _solution(_conclude(highs, run, reason, form.columns), form.columns, size, integral)
+        end = _conclude(highs, run, reason, form.columns)
+    return _solution(end, form.columns, size, integral)
 
 
 def _whole_bound(bound: float) -> int:
@@ -331,7 +349,10 @@ def _conclude(highs: highspy.Highs, run: _HighsRun, reason: StoppedBy | None, co
         return _End(highs.getLp().offset_, highs.getLp().offset_, np.empty(0), "proof")
     objective, values = run.objective, run.values
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
-        objective, values = info.objective_function_value, np.array(highs.getSolution().col_value)
+        values = np.array(highs.getSolution().col_value)
+        objective = run.worth(values, info.objective_function_value)
+    if run.misreported:
+        return _End(objective, -math.inf, values, reason or "failure")
     proven = model_status == kinds.kOptimal or (reason is None and run.is_closed)
     is_mip = any(not variable.is_continuous() for variable in columns)
     bound = info.mip_dual_bound if is_mip else objective if proven and objective is not None else -math.inf
