@@ -72,7 +72,7 @@ def test_no_function_swallows_a_misspelt_keyword(name):
         ),
         (
             lambda i, s: coalloc.check(i, None),
-            "schedule: must be a Schedule, got None; a result without a schedule has none",
+            "schedule: must be a Schedule, got None; a result without a schedule has schedule None",
         ),
         (lambda i, s: coalloc.generate(None), "name: must be a string, got None"),
         (lambda i, s: coalloc.example(3), "name: must be a string, got 3"),
@@ -88,7 +88,7 @@ def test_no_function_swallows_a_misspelt_keyword(name):
         (lambda i, s: coalloc.compare(i, {3: {}}), "label: must be a string, got 3"),
         (
             lambda i, s: coalloc.compare(i, [3]),
-            "policy must be a name or have scope and decide(state), or a sc",
+            "policy must be a name or have scope and decide(state), or scope",
         ),
         (lambda i, s: coalloc.studies.energy_front(i, points=10**40), "points: must be from 2 to 10000, got 1000"),
         (lambda i, s: coalloc.slot_study(5), "instances: must be an Instance or a list, got 5"),

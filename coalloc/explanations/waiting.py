@@ -232,11 +232,11 @@ class _Waiting:
             if obstacle.where
             else "it saturates a link"
         )
-        free = plural(int(limit), "processor")
+        free, are = plural(int(limit), "processor"), "is" if limit == 1 else "are"
         kept_back = "an outage or a reservation"
         words = {
             "precedence": f"its predecessor {others} ends at {instant_text(limit)}",
-            "processors": f"it has {plural(job.tasks, 'task')}, but at most {free} {'is' if limit == 1 else 'are'} free for it{within}",
+            "processors": f"it has {plural(job.tasks, 'task')}, but at most {free} {are} free for it{within}",
             "memory": f"enough processors are free, but not {job.memory or 0.0:g} MB of memory for each of its tasks",
             "resource": f"enough processors are free, but too little of {quoted(obstacle.where)}",
             "link": f"enough processors are free, but on them {link}",

@@ -19,7 +19,10 @@ TEXTS = {
     "no JSON": ("jobs: 3", "is not JSON: "),
     "empty": ("", "is empty, must contain a JSON object"),
     "a list": ("[1]", "must contain a JSON object, got a list"),
-    "duplicate key": (json.dumps(VALID).replace('"version": 1', '"version": 1, "version": 1'), "version: occurs twice in the same object"),
+    "duplicate key": (
+        json.dumps(VALID).replace('"version": 1', '"version": 1, "version": 1'),
+        "version: occurs twice",
+    ),
     "NaN": (json.dumps(broken((("jobs", 1, "base_time"), float("nan")))), "jobs[1].base_time: must be finite, got NaN"),
     "1e999": (json.dumps(VALID).replace("300.0", "1e999"), "jobs[1].base_time: must be finite, got 1e999"),
     "100 MB of [": ("[" * 100_000_000, "is nested too deeply"),

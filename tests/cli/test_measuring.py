@@ -105,7 +105,10 @@ def test_hours_follow_the_clock_of_the_trace(trace):
         (["--table", "t.csv"], "invalid value for --table: requires --by"),
         (["--epoch", "3"], "invalid value for --epoch: requires --by"),
         (["--by", "user", "--time-zone", "UTC"], "time_zone requires by='hour', got by='user'"),
-        (["--by", "hour", "--time-zone", "Nowhere"], "unknown time zone 'Nowhere'; use a name such as Europe/Stockholm"),
+        (
+            ["--by", "hour", "--time-zone", "Nowhere"],
+            "unknown time zone 'Nowhere'; use a name such as Europe/",
+        ),
         (
             ["--after", "1e9"],
             "no job of the schedule arrives from after=1000000000 to before=inf s; arrivals are from 0 to",

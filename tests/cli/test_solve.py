@@ -120,7 +120,7 @@ def test_a_model_needs_a_slot_and_says_what_each_makes_of_it(tiny, tmp_path):
     refused = run("solve", tiny, "--write-model", tmp_path / "m.lp")
     assert refused.exit_code == 2
     lines = refused.stderr.splitlines()
-    assert lines[0].startswith("coalloc: formulation 'mode' requires a time slot, in seconds or as a share of the mean reference run time")
+    assert lines[0].startswith("coalloc: formulation 'mode' requires a time slot, in seconds or as a share of the mean")
     assert lines[1].startswith('coalloc: slot="100%" (83.33 s): ')
 
 

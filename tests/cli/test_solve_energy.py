@@ -94,7 +94,10 @@ def test_a_node_that_draws_less_when_it_is_busy_is_refused(tmp_path):
         (["--model", "pas", "--scope", "node"], "scope and makespan_limit require model 'oas', got 'pas'"),
         (["--objective", "joules", "--scope", "node"], "objective"),
         (["--objective", "edp", "--scope", "rack"], "scope"),
-        (["--objective", "edp", "--scope", "node", "--write-model", "m.lp"], "objective 'edp' has no model; it is minimised by a series of models"),
+        (
+            ["--objective", "edp", "--scope", "node", "--write-model", "m.lp"],
+            "objective 'edp' has no model; it is minimised by",
+        ),
     ],
 )
 def test_what_is_refused_is_said(pair, tmp_path, monkeypatch, options, words):

@@ -123,7 +123,7 @@ def test_keys_of_candidates_that_do_not_compare_are_one_clear_fault():
     # J1 leaves one node of three; J3 and J4 could pass J2.
     jobs = [Job("J1", 2, 20.0), Job("J2", 3, 10.0), Job("J3", 1, 10.0), Job("J4", 1, 10.0)]
     keys = {"J2": 2.0, "J3": 1.0, "J4": None}
-    with pytest.raises(CoallocError, match="keys of the order do not compare"):
+    with pytest.raises(CoallocError, match="the keys of an order must be comparable with each other"):
         starts("easy", jobs, candidates=lambda job, now: keys[job.id])
 
 

@@ -82,7 +82,7 @@ def test_small_jobs_and_those_that_may_pass() -> None:
 
 def test_keys_that_do_not_compare_are_one_clear_fault() -> None:
     keys: Callable[[Job, float], Any] = lambda job, now: None if job.id == "b" else 1.0  # noqa: E731
-    with pytest.raises(CoallocError, match="keys of the order do not compare"):
+    with pytest.raises(CoallocError, match="the keys of an order must be comparable with each other"):
         waiting_jobs(keys, least_time).update(THREE, 7.0)
 
 

@@ -317,7 +317,7 @@ def test_exact_methods_the_meter_and_replay_are_refused():
             lambda: coalloc.lower_bound(SHARED),
             lambda: coalloc.slot_study([SHARED]),
         ],
-        "the meter": [lambda: coalloc.energy(SHARED, schedule)],
+        "the energy model": [lambda: coalloc.energy(SHARED, schedule)],
         "replay": [lambda: coalloc.replay(SHARED, schedule)],
     }
     for what, callables in calls.items():

@@ -59,7 +59,7 @@ def test_jobs_wait_for_the_memory_of_their_nodes() -> None:
     left = coalloc.replay(Instance(platform, jobs), given, starts="left")
     assert {p.job: p.start for p in left} == {"J1": 0.0, "J2": 10.0, "J3": 10.0}
     together = given.replace(placements=tuple(p.replace(start=5.0, end=15.0) for p in given.placements[:2]))
-    with pytest.raises(CoallocError, match="tasks on node C1/0 ask for up to 1200 MB"):
+    with pytest.raises(CoallocError, match="tasks on node C1/0 require up to 1200 MB"):
         coalloc.replay(Instance(platform, jobs[:2]), together)
 
 

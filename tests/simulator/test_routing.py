@@ -92,5 +92,5 @@ def test_comparisons_take_it_as_well():
 
 
 def test_it_takes_no_options():
-    with pytest.raises(CoallocError, match="policy options require a policy name, got x with an object"):
+    with pytest.raises(CoallocError, match="policy options require a policy name, got x with a policy object"):
         coalloc.simulate(Instance(PLATFORM, JOBS), Alternating(), x=1)

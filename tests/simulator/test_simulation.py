@@ -129,7 +129,7 @@ def test_what_is_asked_of_a_run_is_asked_of_its_schedule():
         ({"policy": "easy", "passes": "both"}, "passes: must be 'batch' or 'per-event', got 'both'"),
         ({"policy": "easy", "kill": "no"}, "kill: must be True or False, got 'no'"),
         ({"policy": "easy", "kill": 1}, "kill: must be True or False, got 1"),
-        ({"policy": Listed({}), "skip": True}, "policy options require a policy name, got skip with an object"),
+        ({"policy": Listed({}), "skip": True}, "policy options require a policy name, got skip with a policy object"),
         (
             {"policy": 7},
             "policy: must be a string, an object with scope and decide or "
