@@ -223,6 +223,6 @@ class SimulationResult:
             ("wait", distribution_text(m, "wait", "s")),
             ("response", distribution_text(m, "response", "s")),
             ("slowdown", f"bounded slowdown: {distribution_text(m, 'bounded_slowdown')}"),
-            ("execution", f"mean run time {excess_text(m)}, {saturated}"),
+            ("execution", f"continuous time, shared links; mean run time {excess_text(m)}, {saturated}"),
             ("decision", f"time: mean {1e3 * m['decision_time_mean']:.3g} ms, max {longest:.3g} ms{unproven}"),
         ]

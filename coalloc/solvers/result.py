@@ -370,7 +370,7 @@ class SolveResult:
             ("bound", self._shown(self._bound_shown)),
             ("gap", "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"),
             ("time", _times(self.timings)),
-            ("model", f"{self.options.model}/{self.options.formulation}, {self._shape}"),
+            ("model", f"{self.options.model}/{self.options.formulation}, {self._rules}; {self._shape}"),
         ]
 
     @property
@@ -381,6 +381,13 @@ class SolveResult:
     def _shown(self, number: float | None) -> str:
         """Return an objective or a bound with its unit."""
         return "unknown" if number is None else quantity_text(number, visible(self.unit))
+
+    @property
+    def _rules(self) -> str:
+        """How time and links are modelled: what the objective and the bound hold for."""
+        slot = self.options.slot
+        time = "continuous time" if slot is None else f"time slots of {slot:.6g} s"
+        return f"{time}, {self.options.links} links"
 
     @property
     def _shape(self) -> str:
