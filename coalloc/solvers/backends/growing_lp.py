@@ -11,7 +11,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.solvers.backends.highs import checked
+from coalloc.solvers.backends.highs import SilentHighs, checked
 
 Floats = NDArray[np.float64]
 
@@ -26,8 +26,8 @@ class LpSolution(NamedTuple):
 
 def quiet_highs(**options: Any) -> Any:
     """Return HiGHS on one thread, without a word, with these options."""
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    for name, setting in {"output_flag": False, "threads": 1, **options}.items():
+    highs: Any = SilentHighs()  # type: ignore[no-untyped-call]
+    for name, setting in {"threads": 1, **options}.items():
         checked(highs.setOptionValue(name, setting), f"setting {name}")
     return highs
 

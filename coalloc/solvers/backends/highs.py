@@ -242,10 +242,19 @@ def _load(form: Any, limits: SolverLimits, integral: bool) -> tuple[highspy.High
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = form.A.indptr, form.A.indices, form.A.data
     whole = [v.is_integer() or v.is_binary() for v in columns]
     lp.integrality_ = [highspy.HighsVarType.kInteger if w else highspy.HighsVarType.kContinuous for w in whole]
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs: Any = SilentHighs()  # type: ignore[no-untyped-call]
     _options(highs, limits, integral)
     checked(highs.passModel(lp), "passing the model")
     return highs, ModelSize(len(rhs), len(columns), int(form.A.nnz), sum(whole))
+
+
+class SilentHighs(highspy.Highs):
+    """HiGHS without output. HiGHS 1.16 prints a banner when callbacks are enabled, which its constructor does."""
+
+    def enableCallbacks(self) -> None:  # noqa: N802 - its name in HiGHS
+        """Enable callbacks, output switched off before."""
+        self.setOptionValue("output_flag", False)
+        super().enableCallbacks()  # type: ignore[no-untyped-call]
 
 
 def _options(highs: highspy.Highs, limits: SolverLimits, integral: bool) -> None:
@@ -254,7 +263,6 @@ def _options(highs: highspy.Highs, limits: SolverLimits, integral: bool) -> None
         highspy.Highs.resetGlobalScheduler(True)
     _threads_of_process = limits.threads
     options: dict[str, Any] = {
-        "output_flag": False,
         "threads": limits.threads,
         "random_seed": limits.seed,
         "mip_rel_gap": limits.gap,
