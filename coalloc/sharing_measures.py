@@ -33,26 +33,26 @@ SHARING_METRICS: Mapping[str, tuple[str, str]] = {
     ),
     "dedicated_slowdown_deviation": ("-", "Standard deviation of the same over the jobs."),
     "stopped_time": ("s", "Time during which a task of job j is stopped, summed over the jobs."),
-    "stopped_share": ("-", "Share of the jobs of which a task is stopped at some time."),
+    "stopped_share": ("-", "Share of the jobs with a task that is stopped at some time."),
     "stops": ("-", "Number of times that a task is stopped."),
     **{
         f"messages_{kind}": (
             "-",
-            f"Notifications {kind.upper()} that a node sends to another with a task of the same job.",
+            f"Number of {kind.upper()} notifications from a node to another node with a task of the same job.",
         )
         for kind in NOTIFICATIONS
     },
     "user_time": ("s", "Time for which users are active before the last end, summed over the users."),
     "user_cpu_mean": ("-", "CPU share that parallel tasks leave to users, averaged over user_time."),
-    "user_cpu_least": ("-", "Least CPU share that is left to a user; 1 without users."),
+    "user_cpu_least": ("-", "Smallest CPU share that is left to a user; 1 without users."),
     "user_memory_mean": (
         "-",
-        "Share of the memory of the node that they leave, averaged likewise; 1 where there is no limit, 0 while they "
-        "ask for more than it has.",
+        "Share of the node memory that parallel tasks leave to users, averaged over user_time; 1 without a memory "
+        "limit, 0 while tasks request more memory than the node has.",
     ),
     "user_memory_least": (
         "-",
-        "Least share of the memory of the node that is left to a user; 0 where tasks ask for more than it has.",
+        "Smallest share of the node memory that is left to a user; 0 where tasks request more than the node has.",
     ),
 }
 """Every metric of shared nodes but latencies, which there are two for each profile of users: unit and definition."""
