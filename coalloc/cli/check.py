@@ -116,14 +116,14 @@ def _show_violations(violations: list[Violation]) -> None:
 
 def _show_metrics(instance: Instance, schedule: Schedule) -> None:
     """Print that the schedule is valid, and its most important metrics."""
-    from coalloc.display.wording import plural
+    from coalloc.display.wording import number_text, plural
     from coalloc.simulator.result import excess_text
 
     values = coalloc.metrics(instance, schedule)
     say(f"valid: {plural(len(schedule), 'placement')}, makespan {values['makespan']:.10g} s")
     fields = {
-        "mean wait": f"{values['wait_mean']:.6g} s",
-        "mean response time": f"{values['response_mean']:.6g} s",
+        "mean wait": f"{number_text(values['wait_mean'])} s",
+        "mean response time": f"{number_text(values['response_mean'])} s",
         "mean run time": excess_text(values),
         "utilization": f"{100 * values['utilization']:.1f} %",
         "co-allocated jobs": f"{100 * values['coallocated_share']:.1f} %",

@@ -173,13 +173,13 @@ class MeasuredRun:
 
 
 def groups_text(table: pd.DataFrame) -> str:
-    """Return a table of groups for a person: the metrics of :data:`SHOWN`; users are data, so they are escaped."""
-    from coalloc.cli.tables import text_of, text_table
-    from coalloc.documents.text import visible
+    """Return a table of groups for a person: the metrics of :data:`SHOWN`."""
+    from coalloc.cli.tables import NOT_KNOWN, text_of, text_table
+    from coalloc.display.wording import number_text
 
     name = str(table.columns[0])
-    names = table[name].map(lambda group: visible(str(group)), na_action="ignore").fillna("-")
     columns = {name: itemgetter(name)} | {
-        heading: lambda row, metric=metric: text_of(row[metric], "{:.6g}".format) for metric, heading in SHOWN.items()
+        heading: lambda row, metric=metric: text_of(row[metric], number_text) for metric, heading in SHOWN.items()
     }
-    return text_table(table.assign(**{name: names}).to_dict("records"), columns)
+    groups = table[name].map(str, na_action="ignore").fillna(NOT_KNOWN)
+    return text_table(table.assign(**{name: groups}).to_dict("records"), columns)

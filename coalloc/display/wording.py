@@ -78,11 +78,16 @@ def with_unit(number: str, unit: str) -> str:
     return number if unit in ("", "-") else f"{number} {unit}"
 
 
+def number_text(number: float) -> str:
+    """Return a number with six digits; a large one rounded to tenths, so that it has no exponent: ``1557769.9``."""
+    return f"{number:.6g}" if abs(number) < LARGE_DURATION else f"{number:.1f}".removesuffix(".0")
+
+
 def quantity_text(number: float, unit: str) -> str:
     """Return an objective or a bound with its unit; seconds from 100,000 on as hours: ``2419.44 h``."""
     if unit == SECOND.symbol and abs(number) >= LARGE_DURATION:
         number, unit = number / HOUR.seconds, HOUR.symbol
-    return with_unit(f"{number:.6g}" if abs(number) < LARGE_DURATION else f"{number:.1f}", unit)
+    return with_unit(number_text(number), unit)
 
 
 def share_text(share: float) -> str:

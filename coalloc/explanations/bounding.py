@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from coalloc.display.wording import instant_text, with_unit
+from coalloc.display.wording import instant_text, number_text, with_unit
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance import Cluster, Instance
@@ -68,6 +68,7 @@ def _of_latest_end(criterion: Criterion, bound: float) -> Reason:
     if plain is not None and _reaches(criterion, plain[0], bound):
         return plain[1]
     seconds = criterion.reported(bound)
+    least = _at_least(seconds)
     others: list[tuple[str, Callable[[Problem], float], str]] = [
         ("packing", packing, "some jobs are too wide to run in parallel"),
         ("work", work, "the parts of the platform that can hold the jobs are busy until then"),
@@ -78,15 +79,17 @@ def _of_latest_end(criterion: Criterion, bound: float) -> Reason:
         if kind == "memory" and not any(job.memory for job in problem.jobs):
             continue
         if _reaches(criterion, method(problem), bound):
-            return Reason("bound", kind, (), "", seconds, None, f"the objective is at least {seconds:g} s: {words}")
+            return Reason("bound", kind, (), "", seconds, None, f"{least}: {words}")
     for name in problem.instance.resources_asked:
         if _reaches(criterion, resource_packing(problem, name), bound):
             words = f"the capacity of {quoted(name)} is in use until then"
-            return Reason(
-                "bound", "resource", (), name, seconds, None, f"the objective is at least {seconds:g} s: {words}"
-            )
+            return Reason("bound", "resource", (), name, seconds, None, f"{least}: {words}")
     words = "the sets of jobs that fit in parallel, on processors and links, cannot overlap, so their durations add up"
-    return Reason("bound", "sets", (), "", seconds, None, f"the objective is at least {seconds:g} s: {words}")
+    return Reason("bound", "sets", (), "", seconds, None, f"{least}: {words}")
+
+
+def _at_least(seconds: float) -> str:
+    return f"the objective is at least {number_text(seconds)} s"
 
 
 def _longest_job(criterion: Criterion, j: int) -> Reason:
@@ -94,8 +97,8 @@ def _longest_job(criterion: Criterion, j: int) -> Reason:
     job, seconds = problem.jobs[j], criterion.reported(earliest_ends(problem)[j])
     release, takes = problem.seconds_of(problem.releases[j]), problem.seconds(fastest_durations(problem)[j])
     sentence = (
-        f"the objective is at least {seconds:g} s: job {quoted(job.id)} starts at {instant_text(release)} or later and "
-        f"takes {takes:g} s on the fastest processors that can hold it"
+        f"{_at_least(seconds)}: job {quoted(job.id)} starts at {instant_text(release)} or later and takes "
+        f"{number_text(takes)} s on the fastest processors that can hold it"
     )
     return Reason("bound", "longest-job", (job.id,), "", seconds, None, sentence)
 
@@ -120,7 +123,7 @@ def _area(criterion: Criterion) -> tuple[float, Reason] | None:
     jobs = tuple(job.id for job, r in zip(problem.jobs, problem.releases, strict=True) if r >= release)
     seconds, of_jobs = criterion.reported(ticks), problem.seconds(total)
     sentence = (
-        f"the objective is at least {seconds:g} s: {named(jobs)} require at least {of_jobs:g} processor-seconds after "
+        f"{_at_least(seconds)}: {named(jobs)} require at least {number_text(of_jobs)} processor-seconds after "
         f"{instant_text(problem.seconds_of(release))}, on {processors} processors"
     )
     return ticks, Reason("bound", "area", jobs, "", of_jobs, processors, sentence)
@@ -128,7 +131,7 @@ def _area(criterion: Criterion) -> tuple[float, Reason] | None:
 
 def _of_costs(criterion: Criterion, bound: float) -> Reason:
     value = criterion.reported(bound)
-    shown = with_unit(f"{value:g}", criterion.objective.unit)
+    shown = with_unit(number_text(value), criterion.objective.unit)
     if _reaches(criterion, criterion.objective.of_costs(criterion.alone), bound):
         kind, words = "alone", "each job alone, started at its arrival on the fastest processors that can hold it"
     else:
@@ -225,6 +228,6 @@ def _moved(
         return []
     kind, where, words, _ = change
     value = "optimum" if about == "optimum" else "bound"
-    less = with_unit(f"{before - after:g}", unit)
-    sentence = f"{words} the {value} is {with_unit(f'{after:g}', unit)}, lower by {less}"
+    less = with_unit(number_text(before - after), unit)
+    sentence = f"{words} the {value} is {with_unit(number_text(after), unit)}, lower by {less}"
     return [Reason(about, kind, (), where, after, before, sentence)]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 
-from coalloc.display.wording import instant_text
+from coalloc.display.wording import instant_text, number_text
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.problem import MAX_MODES, Problem, least_tasks, short_resource
@@ -89,7 +89,8 @@ def _too_late(problem: Problem) -> Iterator[Reason]:
         when = f" (the end of {named(others)})" if others else ""
         sentence = (
             f"job {quoted(job.id)} must end by {instant_text(latest)}, but cannot end before {instant_text(ends)}: "
-            f"it starts at {instant_text(begins)}{when} or later and takes {takes:g} s: {ends - latest:g} s too late"
+            f"it starts at {instant_text(begins)}{when} or later and takes {number_text(takes)} s: "
+            f"{number_text(ends - latest)} s too late"
         )
         yield Reason("infeasible", "deadline", (job.id, *others), "", ends, latest, sentence)
 
@@ -117,5 +118,6 @@ def _together_too_late(problem: Problem) -> Iterator[Reason]:
             jobs, at = tuple(problem.jobs[j].id for j in numbers), problem.seconds(least)
             by, ends_at = instant_text(latest), instant_text(at)
             together = f"{named(jobs)} must end by {by}, but the last of them cannot end before {ends_at}"
-            yield Reason("infeasible", "together", jobs, "", at, latest, f"{together}: {at - latest:g} s too late")
+            late = f"{together}: {number_text(at - latest)} s too late"
+            yield Reason("infeasible", "together", jobs, "", at, latest, late)
             return

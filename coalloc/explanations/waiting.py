@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from coalloc.allocation import Allocation, allocation_of
-from coalloc.display.wording import instant_text, plural
+from coalloc.display.wording import instant_text, number_text, plural
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance import Job
@@ -232,17 +232,21 @@ class _Waiting:
             if obstacle.where
             else "it saturates a link"
         )
-        free, are = plural(int(limit), "processor"), "is" if limit == 1 else "are"
+        free = (
+            f"at most {plural(int(limit), 'processor')} {'is' if limit == 1 else 'are'} free"
+            if limit
+            else "no processor is free"
+        )
+        takes, after = f"it fits, but takes {number_text(amount)} s, and", f"{number_text(limit)} s"
         kept_back = "an outage or a reservation"
         words = {
             "precedence": f"its predecessor {others} ends at {instant_text(limit)}",
-            "processors": f"it has {plural(job.tasks, 'task')}, but at most {free} {are} free for it{within}",
+            "processors": f"it has {plural(job.tasks, 'task')}, but {free} for it{within}",
             "memory": f"enough processors are free, but not {job.memory or 0.0:g} MB of memory for each of its tasks",
             "resource": f"enough processors are free, but too little of {quoted(obstacle.where)}",
             "link": f"enough processors are free, but on them {link}",
-            "reservation": f"it fits, but takes {amount:g} s, and {others} {start} after {limit:g} s on resources that "
-            "it would still hold",
-            "window": f"it fits, but takes {amount:g} s, and {kept_back} begins after {limit:g} s"
+            "reservation": f"{takes} {others} {start} after {after} on resources that it would still hold",
+            "window": f"{takes} {kept_back} begins after {after}"
             if obstacle.amount is not None
             else f"it would fit without {kept_back}",
             "queue": f"it could have started; {others}, queued earlier, had not",

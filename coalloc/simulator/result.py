@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from coalloc.display.html import lines_table
-from coalloc.display.wording import plural
+from coalloc.display.wording import number_text, plural, with_unit
 from coalloc.documents.text import quoted
 from coalloc.groups import By, metrics_by
 from coalloc.instance import Instance
@@ -30,7 +30,7 @@ QUANTITIES = {"wait": WAIT, "run": EXECUTION_TIME, "response": RESPONSE}
 def distribution_text(metrics: Mapping[str, float], name: str, unit: str = "") -> str:
     """Return mean, median, high percentiles and maximum of a quantity in words."""
     parts = ("mean", "median", "p95", "p99", "max")
-    return ", ".join(f"{part} {metrics[f'{name}_{part}']:.6g} {unit}".rstrip() for part in parts)
+    return ", ".join(f"{part} {with_unit(number_text(metrics[f'{name}_{part}']), unit)}" for part in parts)
 
 
 def excess_text(metrics: Mapping[str, float]) -> str:

@@ -69,5 +69,6 @@ def test_shortened_is_printable_and_short(text, limit):
 def test_seconds_that_are_hard_to_read_are_hours():
     assert quantity_text(99_999.5, "s") == "99999.5 s"
     assert quantity_text(-360_000.0, "s") == "-100 h"
-    assert quantity_text(8_710_000.0, "J") == "8710000.0 J"
+    assert quantity_text(8_710_000.0, "J") == "8710000 J"
+    assert quantity_text(1_557_769.87, "J") == "1557769.9 J"
     assert quantity_text(1.25, "-") == "1.25"

@@ -164,6 +164,8 @@ def test_processors_then_a_reservation_then_nothing():
         ("processors", 150.0, 250.0, 1, 0, ()),
         ("alone", 250.0, 300.0, None, None, ()),
     ]
+    first, *_ = coalloc.explain(instance, schedule, jobs=["J2"]).of("wait")
+    assert first.sentence == "job 'J2' waits from 0 s to 100 s: it has 1 task, but no processor is free for it"
     confirmed(instance, schedule)
 
 
