@@ -71,7 +71,7 @@ def versions(as_json: Json = False, _: Quiet = False) -> ExitCode:
     if as_json:
         say_json(found())
     else:
-        say_fields(found().items(), width=12)
+        say_fields(found().items(), width=14)
     return ExitCode.DONE
 
 

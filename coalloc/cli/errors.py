@@ -26,7 +26,13 @@ class ExitCode(IntEnum):
     """A fault of coalloc."""
 
 
-WORDS = (("Input should be ", "must be "), ("Value error, ", ""))
+WORDS = (
+    ("Input should be ", "must be "),
+    ("a valid number, unable to parse string as a number", "a number"),
+    ("a valid integer, unable to parse string as an integer", "an integer"),
+    ("(Possible options: ", "(possible options: "),
+    ("Value error, ", ""),
+)
 """What the library of the shell says of a value, and what we say everywhere."""
 
 
@@ -66,6 +72,7 @@ def _sentence(error: typer.TyperException, help_command: str) -> str:
     unknown = UNKNOWN.match(message)
     if unknown is not None and (remedy := _remedy(unknown.group(1), help_command)):
         return f"no such option: {unknown.group(1)}; {remedy}"
+    message = re.sub(r"\. Did you mean (.*)\?$", r" (did you mean \1?)", message)
     for found, ours in WORDS:
         message = message.replace(found, ours)
     return (message[:1].lower() + message[1:]).rstrip(".")

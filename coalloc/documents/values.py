@@ -27,7 +27,7 @@ from coalloc.documents.text import quoted
 
 def _printable(text: str) -> str:
     if not text.isprintable():
-        sentence = f"must have no control or format characters, got {quoted(text)}"
+        sentence = f"must not contain control or format characters, got {quoted(text)}"
         raise PydanticCustomError("unprintable", "{sentence}", {"sentence": sentence})
     return text
 

@@ -64,7 +64,7 @@ def test_without_a_command_the_help_is_shown():
     assert "report" in shown.stdout
     refused = run("bench", "rnu")
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr == "coalloc: no such command 'rnu'. Did you mean 'run'?; see `coalloc bench --help`\n"
+    assert refused.stderr == "coalloc: no such command 'rnu' (did you mean 'run'?); see `coalloc bench --help`\n"
 
 
 def test_a_dry_run_lists_the_samples_and_runs_none(spec):

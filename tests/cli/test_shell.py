@@ -73,10 +73,10 @@ def test_no_command_is_bad_usage_and_shows_the_help():
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["slove"], "coalloc: no such command 'slove'. Did you mean 'solve'?; see `coalloc --help`"),
+        (["slove"], "coalloc: no such command 'slove' (did you mean 'solve'?); see `coalloc --help`"),
         (["solve"], "coalloc: missing argument 'FILE'; see `coalloc solve --help`"),
         (["solve", "x.json", "--sloth", "3"], "coalloc: no such option: --sloth"),
-        (["solve", "x.json", "--seed", "one"], "coalloc: invalid value for '--seed': must be a valid integer"),
+        (["solve", "x.json", "--seed", "one"], "coalloc: invalid value for '--seed': must be an integer"),
         (["convert", "t.swf", "--from", "gwf", "--platform", "p.json"], "coalloc: invalid value for --from"),
         (["schema", "job"], "coalloc: unknown file format 'job'; available: instance, platform, schedule, result"),
     ],

@@ -441,7 +441,7 @@ def test_odd_keys_stay_on_one_short_line(tmp_path, key):
 @pytest.mark.parametrize("name", UNPRINTABLE)
 def test_names_have_no_control_or_format_characters(tmp_path, name):
     # Terminals obey escape sequences, and U+202E turns what follows: such names hide what they are.
-    sentence = f"must have no control or format characters, got {name!r}"
+    sentence = f"must not contain control or format characters, got {name!r}"
     for key, made in {
         "id": lambda: Job(name, 1, 1.0),
         "user": lambda: Job("J1", 1, 1.0, user=name),
