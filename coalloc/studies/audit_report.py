@@ -288,8 +288,7 @@ class Audit:
         return (
             f"Jobs waited {wait.text(wait.as_it_was)} on average. With hindsight {saved} of this wait was avoidable: a "
             f"better schedule is known. {needed} was unavoidable in any schedule (proved). A policy that knows only "
-            "user "
-            f"estimates avoids {percent(online)}."
+            f"user estimates avoids {percent(online)}."
         )
 
     @property
@@ -314,7 +313,7 @@ class Audit:
             ("period", f"{duration_text(whole['end'] - whole['begin'])} in {plural(len(self.windows), 'interval')}")
         ]
         for answer in self.answers:
-            saved = f"{percent(answer.avoidable.low)} to {percent(answer.avoidable.high)}"
+            saved = between(*map(percent, answer.avoidable))
             found.append((answer.question, f"{answer.text(answer.as_it_was)} in the audited schedule"))
             found.append(("", f"{answer.text(answer.best.low)} or more in any schedule (proved)"))
             found.append(("", f"{answer.text(answer.best.high)} in the best known schedule: {saved} avoidable"))
@@ -323,7 +322,7 @@ class Audit:
         parts = f"{used['as_it_was']} in the audited schedule, {used['best']} in the best known schedule"
         found.append(("utilization", f"{parts}, at most {used['bound']} (proved)"))
         for share, range in self.shares.items():
-            found.append((f"wait by {share}", f"{amount(range.low)} to {amount(range.high)}: {SHARES[share]}"))
+            found.append((f"wait by {share}", f"{between(*map(amount, range))}: {SHARES[share]}"))
         return found
 
     def __str__(self) -> str:
@@ -406,8 +405,14 @@ def instant_text(instant: float, epoch: float | None) -> str:
     return f"{datetime.fromtimestamp(epoch + instant, UTC):%Y-%m-%d %H:%M}"
 
 
+def between(low: str, high: str) -> str:
+    """Return the text of a range from the texts of its ends, once if they are equal."""
+    return low if low == high else f"{low} to {high}"
+
+
 def amount(seconds: float) -> str:
-    """Return a time in its own unit with three digits."""
+    """Return a time in its own unit with three digits, from milliseconds on: logs count whole seconds."""
+    seconds = round(seconds, 3)
     unit, length = next(
         ((symbol, length) for symbol, length in (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0)) if seconds >= length),
         ("s", 1.0),
@@ -425,7 +430,7 @@ def percent(share: float) -> str:
 def _answer_line(answer: Answer) -> tuple[str, ...]:
     """Return the cells of an answer: question, as it was, bound, best, online, what could be saved."""
     numbers = (answer.as_it_was, answer.best.low, answer.best.high, answer.online)
-    saved = f"{percent(answer.avoidable.low)} to {percent(answer.avoidable.high)}"
+    saved = between(*map(percent, answer.avoidable))
     return (answer.question, *map(answer.text, numbers), saved)
 
 
@@ -433,7 +438,7 @@ def _share_line(audit: Audit, share: str) -> tuple[str, ...]:
     """Return the cells of a source of waiting: what it is, at least, at most, and both as shares of all."""
     found, whole = audit.shares[share], audit.whole["wait_as_it_was"]
     parts = [percent(min(1.0, part / whole)) if whole else "0 %" for part in found]
-    return (share, SHARES[share], *map(amount, found), f"{parts[0]} to {parts[1]}")
+    return (share, SHARES[share], *map(amount, found), between(*parts))
 
 
 def _lines_of_windows(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -13,7 +13,7 @@ from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGro
 from coalloc.documents.kinds import value_of
 from coalloc.documents.strict_json import parse
 from coalloc.instance.files import INSTANCE
-from coalloc.studies.audit_report import COLUMNS, Range, row_of
+from coalloc.studies.audit_report import COLUMNS, Range, amount, between, row_of
 from coalloc.studies.audit_samples import measure_window
 from coalloc.studies.audit_windows import History, window_of
 from coalloc.studies.interruption import Interrupted
@@ -240,3 +240,11 @@ def test_a_schedule_below_a_bound_is_a_fault_of_ours():
     }
     with pytest.raises(InternalError, match="the bound 5 on wait exceeds the 0 of 'audited schedule'"):
         row_of(window_of(history, 0.0, 1.0), "window", outcome, is_whole=False)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"), [(0.0, 9.3e-6, "0 s"), (1500.0, 1500.0000001, "25 min"), (0.0, 2.25, "0 s to 2.25 s")]
+)
+def test_a_range_within_a_millisecond_is_one_number(low, high, text):
+    # Bounds of Unix times give way by ticks of about a microsecond, which a log in whole seconds knows nothing of.
+    assert between(amount(low), amount(high)) == text
