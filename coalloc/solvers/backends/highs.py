@@ -87,7 +87,8 @@ class _HighsRun:
 
     A callback that raises ends the run, but not through HiGHS, which expects no exception there. Objectives are
     computed from ``cost``, the coefficients of the columns, and ``offset``: HiGHS 1.16.0 leaves some columns out of the
-    objective and the bound that it reports for some models. Such a run is ``misreported``, and proves nothing.
+    objective and the bound that it reports for some models with a start. Such a run is ``misreported`` and proves
+    nothing; the start is the first solution that shows it, before any bound is known, and ends the run.
     """
 
     highs: highspy.Highs
@@ -111,7 +112,8 @@ class _HighsRun:
     def worth(self, values: NDArray[np.float64], reported: float) -> float:
         """Return the objective of a solution, and note where HiGHS reported another."""
         objective = float(self.cost @ values) + self.offset
-        self.misreported |= not math.isclose(objective, reported, rel_tol=MISREPORTED, abs_tol=MISREPORTED)
+        if not math.isclose(objective, reported, rel_tol=MISREPORTED, abs_tol=MISREPORTED):
+            self.misreported = self.stop = True
         return objective
 
     def on_log(self, event: Any) -> None:
