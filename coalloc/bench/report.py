@@ -56,7 +56,9 @@ CSV_COLUMNS = (
 READING = (
     "A sample is solved if it ended with a proof; a simulation or a bound is solved if it ended. Time is the shifted "
     "geometric mean (SGM); an unsolved sample counts its time limit. Objectives are compared with the best known for "
-    "the same instance, model, objective, slot and links. Makespans and other times are in s, energies in J."
+    "the same instance, model, objective, slot and links. Makespans and other times are in s, energies in J. Solves "
+    "without a slot are in continuous time, and links must not saturate unless links is an option; simulations run in "
+    "continuous time, and their links may saturate."
 )
 
 
