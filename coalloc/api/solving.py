@@ -423,7 +423,7 @@ def lower_bound(
     power_management: bool | None = None,
     working: Working = "total",
 ) -> float:
-    """Return a proven lower bound on the objective of every schedule of an instance.
+    """Return a proved lower bound on the objective of every schedule of an instance.
 
     A bound on energy holds for ``coalloc.energy`` of every valid schedule, in time slots or in continuous time.
 

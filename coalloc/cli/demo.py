@@ -25,7 +25,7 @@ Directory = Annotated[Path, Option(metavar="DIR", help="Where the files go; it i
 
 
 def demo(directory: Directory = Path("coalloc-demo"), json: Json = False, quiet: Quiet = False) -> ExitCode:
-    """Solve a bundled instance of the thesis to proven optimality, check the schedule, and draw it."""
+    """Solve a bundled instance of the thesis to proved optimality, check the schedule, and draw it."""
     from coalloc.documents.text import visible
 
     instance = coalloc.example(EXAMPLE)
@@ -58,7 +58,7 @@ def _show_check(instance: coalloc.Instance, schedule: coalloc.Schedule) -> None:
 
 
 def _show_surprise() -> None:
-    """Print how many waves of equal jobs EASY needs, and how few are proven to do."""
+    """Print how many waves of equal jobs EASY needs, and how few are proved to be enough."""
     case = coalloc.example(SURPRISE)
     wave = case.jobs[0].base_time
     easy = round(coalloc.simulate(case, "easy").metrics["makespan"] / wave)

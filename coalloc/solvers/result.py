@@ -35,7 +35,7 @@ def finite_limit(time_limit: float) -> float:
 
 
 PROOF_TOLERANCE = 1e-6
-"""Relative gap up to which an objective in seconds counts as proven."""
+"""Relative gap up to which an objective in seconds counts as proved."""
 
 
 class SolveStatus(StrEnum):
@@ -67,7 +67,7 @@ class TracePoint:
     incumbent : float or None
         Objective of the best known schedule, in the unit of the objective. None: no schedule is known.
     lower_bound : float or None
-        Best proven lower bound, in the unit of the objective. None: no bound is known.
+        Best proved lower bound, in the unit of the objective. None: no bound is known.
     source : str
         Method that found the news; after a colon, what happened to a method without news.
 
@@ -274,7 +274,7 @@ class SolveResult:
     objective : float or None
         Objective of ``schedule``, recomputed from it, in ``unit``. None: no schedule is known.
     lower_bound : float or None
-        Proven lower bound, in ``unit``. None: nothing is known.
+        Proved lower bound, in ``unit``. None: nothing is known.
     schedule : Schedule or None
         The best known schedule (incumbent); it has passed ``coalloc.check``.
     message : str

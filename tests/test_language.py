@@ -1,0 +1,93 @@
+"""The English of the project: terms of its first versions, which no search finds, and what stands in their place.
+
+Pages, docstrings of public names, help of the shell and messages of errors are read; code is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.pages import ROOT
+from tests.public import PUBLIC
+from tests.test_docstrings import members, text_of
+
+TERMS = {
+    r"base times?": "reference run time",
+    r"beside": "compared with, next to, in addition to",
+    r"compaction": "utilization",
+    r"for ever": "permanently",
+    r"instants?": "time, point in time",
+    r"made (?:again|anew)(?: by)?": "reproduce with",
+    r"of (?:your|one's|the user's) own": "custom",
+    r"proven": "proved",
+    r"(?:is|are) refused": "is not supported, raises",
+    r"rooms": "packages, layers",
+    r"that we hold": "best known",
+    r"the meter": "the energy model",
+    r"told apart": "distinguished",
+}
+"""Expressions of old terms, and what to write."""
+TERM = re.compile(rf"\b(?:{'|'.join(TERMS)})\b", re.IGNORECASE)
+ALLOWED = {"docs/glossary.md": {"base time", "compaction"}}
+"""Old terms that a page may name: the glossary has synonyms of other texts."""
+DEFERRED = (
+    "bench",
+    "energy",
+    "errata",
+    "generators",
+    "grid",
+    "mathematics",
+    "policies",
+    "protocol",
+    "reference-files",
+    "results",
+    "simulation",
+    "sources",
+    "studies",
+    "swf",
+)
+"""Long pages that are still in the old English."""
+CODE = re.compile(r"^```.*?^```|`[^`\n]+`|<!--.*?-->|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+
+PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
+OLD_PAGES = [f"docs/{name}.md" for name in DEFERRED]
+SOURCES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "coalloc").rglob("*.py"))
+
+
+def terms_of_page(page: str) -> set[str]:
+    """Return the old terms in the prose of a page."""
+    prose = CODE.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    return {found[0].lower() for found in TERM.finditer(prose)} - ALLOWED.get(page, set())
+
+
+def messages(source: str) -> Iterator[str]:
+    """Yield the texts of what a module raises."""
+    for node in ast.walk(ast.parse((ROOT / source).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            parts = (part.value for part in ast.walk(node.exc) if isinstance(part, ast.Constant))
+            yield from (part for part in parts if isinstance(part, str))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in OLD_PAGES])
+def test_a_page_has_the_terms_of_the_field(page):
+    assert terms_of_page(page) == set()
+
+
+@pytest.mark.parametrize("page", OLD_PAGES)
+def test_a_page_that_needs_no_delay_has_none(page):
+    assert terms_of_page(page) != set()
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - {"coalloc.extend.Problem"}))
+def test_a_public_docstring_has_the_terms_of_the_field(name):
+    texts = {member: re.sub(r"``[^`]*``", "", text_of(found)) for member, found in members(name).items()}
+    assert {member: TERM.findall(text) for member, text in texts.items() if TERM.search(text)} == {}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_messages_have_the_terms_of_the_field(source):
+    assert [message for message in messages(source) if TERM.search(message)] == []
