@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 UNAVOIDABLE, UNKNOWN, AVOIDABLE = (
-    ("#0072B2", "unavoidable (proven)"),
+    ("#0072B2", "unavoidable (proved)"),
     ("#9CCBE8", "unknown"),
     ("#E69F00", "avoidable (a better schedule is known)"),
 )

@@ -1,4 +1,4 @@
-"""The picture of a front: what is possible in makespan and energy, what is proven impossible, and policies."""
+"""The picture of a front: what is possible in makespan and energy, what is proved impossible, and policies."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _draw_envelope(ax: Axes, front: pd.DataFrame, units: Units, whose: str) -> N
     edges = np.concatenate([[left, least], np.maximum(limits, least)])
     heights = np.concatenate([[top], bounds, bounds[-1:]])
     shade = palette.mixed(palette.BAND, palette.INK, 0.07)
-    ax.fill_between(edges, bottom, heights, step="post", color=shade, zorder=0.5, label="proven impossible")
+    ax.fill_between(edges, bottom, heights, step="post", color=shade, zorder=0.5, label="proved impossible")
     text = f"certified lower envelope: every {whose} is on it or above"
     from_least = np.maximum(edges, least)
     ax.step(
@@ -168,8 +168,8 @@ def _proof(front: pd.DataFrame) -> str:
         return f"{points}, complete"
     strips = plural(num_strips, "unsolved strip")
     if not num_open:
-        return f"{points}, all proven; {strips}"
-    return f"{points}; {strips}; hollow: {num_open} not proven, gap up to {100.0 * float(front['gap'].max()):.2f} %"
+        return f"{points}, all proved; {strips}"
+    return f"{points}; {strips}; hollow: {num_open} not proved, gap up to {100.0 * float(front['gap'].max()):.2f} %"
 
 
 def _draw_policies(ax: Axes, points: list[tuple[tuple[float, float], list[str]]], units: Units) -> None:

@@ -274,7 +274,7 @@ def times(layout: Layout, bar: Bar) -> Iterator[str]:
     wait = duration_text(bar.start - bar.job.arrival, layout.given_unit)
     yield f"duration {duration_text(duration, layout.given_unit)}, wait {wait}"
     slowdown = duration / bar.job.base_time - 1.0
-    yield f"execution slowdown {slowdown:.4g} ((duration - base time) / base time)"
+    yield f"execution slowdown {slowdown:.4g} ((duration - reference run time) / reference run time)"
     if bar.killed:
         yield "killed"
 

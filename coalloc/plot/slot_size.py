@@ -76,7 +76,7 @@ def _draw_makespans(ax: Axes, curves: pd.DataFrame, is_relative: bool) -> None:
         _draw_curve(ax, curves, name, number, text=text, factor=scale, aside=aside)
     if not curves["slotted", "proven"].all():
         hollow = series_style(SCHEDULES["slotted"][1]) | {"markerfacecolor": palette.PAPER}
-        ax.plot([], [], linestyle="none", label="hollow: not proven", **hollow)
+        ax.plot([], [], linestyle="none", label="hollow: not proved", **hollow)
     _head(ax, "Makespan", "multiple of the best certified bound" if is_relative else f"makespan, {unit.symbol}")
 
 
@@ -143,7 +143,7 @@ def _values(curves: pd.DataFrame, name: str, statistic: str = "mean") -> Floats:
 
 def _head(ax: Axes, text: str, unit: str) -> None:
     title(ax, text)
-    label(ax, "slot, % of mean base time", unit)
+    label(ax, "slot, % of the mean reference run time", unit)
 
 
 def _name_slots(ax: Axes, curves: pd.DataFrame) -> None:

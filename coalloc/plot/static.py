@@ -308,8 +308,9 @@ def draw_bars(axes: Axes, sheet: Sheet) -> None:
         if width:
             outline = PolyCollection(corners, facecolor="none", edgecolor=edges, linewidth=width, zorder=2.1)
             axes.add_collection(outline, autolim=False)
-    if any(node.bottom - node.top > ONE_ROW for band in sheet.layout.bands for node in band.nodes):
-        lines = [node.top for band in sheet.layout.bands for node in band.nodes[1:]]
+    several = [b for b in sheet.layout.bands if any(node.bottom - node.top > ONE_ROW for node in b.nodes)]
+    lines = [node.top for band in several for node in band.nodes[1:]]
+    if lines:  # over the bars, where rows are cores
         axes.hlines(lines, 0, 1, transform=axes.get_yaxis_transform(), color="#22252B40", linewidth=0.7, zorder=2.2)
 
 

@@ -88,14 +88,16 @@ def requires() -> Figure:
 
 
 def times() -> Figure:
-    """By base time both jobs are alike; by their times each has a node that suits it."""
+    """By reference run time both jobs are alike; by their times each has a node that suits it."""
     groups = [NodeGroup(1, power=1.0, features=["a100"]), NodeGroup(1, power=1.0, features=["v100"])]
     platform = Platform([Cluster("C1", groups, link_bandwidth=125.0)])
     jobs = [Job("resnet", 1, 300.0), Job("lstm", 1, 300.0)]
     named = [{"a100": 120.0, "v100": 310.0}, {"a100": 200.0, "v100": 220.0}]
     free = Instance(platform, jobs)
     timed = Instance(platform, [job.replace(times=of_job) for job, of_job in zip(jobs, named, strict=True)])
-    return side_by_side(("base time", free, solved(free)), ("run times per GPU type", timed, solved(timed)), 320.0, 2.2)
+    return side_by_side(
+        ("reference run time", free, solved(free)), ("run times per GPU type", timed, solved(timed)), 320.0, 2.2
+    )
 
 
 def shapes() -> Figure:

@@ -56,7 +56,7 @@ def test_a_colour_means_one_thing():
     (legend,) = figure.legends
     named = zip(legend.get_texts(), legend.legend_handles, strict=True)
     colours = {text.get_text(): to_hex(patch.get_facecolor()) for text, patch in named if isinstance(patch, Patch)}
-    meanings = ["unavoidable (proven)", "unknown", "avoidable (a better schedule is known)"]
+    meanings = ["unavoidable (proved)", "unknown", "avoidable (a better schedule is known)"]
     assert [to_hex(bar.get_facecolor()) for bar in top.patches] == [colours[meaning] for meaning in meanings]
     # Of the windows the areas are the same three; 7, 8 and 900 s is what they were, above 4, 5 and 6 s.
     areas = bottom.collections

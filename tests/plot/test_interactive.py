@@ -50,7 +50,7 @@ def test_hover_tells_times_allocation_and_nodes():
         "<b>J</b>",
         "start 30 s, end 155 s",
         "duration 125 s, wait 20 s",
-        "execution slowdown 0.25 ((duration - base time) / base time)",
+        "execution slowdown 0.25 ((duration - reference run time) / reference run time)",
         "3 tasks: 2 on C1, 1 on C2",
         "nodes C1/0 to C1/1, C2/2",
     ]

@@ -175,3 +175,16 @@ def test_the_title_and_the_key_stand_apart(num_jobs):
     ]
     assert len(texts) >= 1
     assert not [box for box in texts if box.overlaps(key.get_window_extent())]
+
+
+def test_only_boundaries_of_nodes_with_several_cores_cross_bars():
+    # Rows of C1 are cores, two a node: one boundary is drawn over the bars. A row of C2 is a node.
+    clusters = [
+        Cluster("C1", [NodeGroup(2, power=1.0, cores=2)], link_bandwidth=1.0),
+        Cluster("C2", [NodeGroup(3, power=1.0)], link_bandwidth=1.0),
+    ]
+    instance = Instance(Platform(clusters), [Job("J", 3, 10.0)])
+    layout = layout_of(instance, Schedule((Placement("J", 0.0, 10.0, ("C2/0", "C2/1", "C2/2")),)))
+    lines = [c for c in draw(layout).axes[0].collections if isinstance(c, LineCollection) and c.get_zorder() > 2.0]
+    heights = [segment[0][1] for c in lines for segment in c.get_segments()]
+    assert heights == [layout.bands[0].nodes[1].top]

@@ -327,7 +327,7 @@ def drawn(figure, **look):
 def test_the_picture_names_every_series(tmp_path):
     figure = draw(front_table(*FRONT[:1], ("pcbe", math.nan, 30.0, 290.0, 144.0)), tmp_path / "front.svg")
     assert key(figure) == [
-        "proven impossible",
+        "proved impossible",
         "certified lower envelope: every schedule is on it or above",
         "exact Pareto front, 1 point, complete",
         "pcbe",
@@ -337,7 +337,7 @@ def test_the_picture_names_every_series(tmp_path):
 
 def test_points_that_are_not_proven_are_hollow():
     figure = draw(front_table(*FRONT))
-    assert "exact Pareto front, 2 points; 1 unsolved strip; hollow: 1 not proven, gap up to 10.00 %" in key(figure)
+    assert "exact Pareto front, 2 points; 1 unsolved strip; hollow: 1 not proved, gap up to 10.00 %" in key(figure)
     assert drawn(figure, markerfacecolor=palette.PAPER) == [[40.0, 160.0]]
     assert len(drawn(figure)) == 2
 

@@ -260,11 +260,11 @@ def test_the_picture_shows_the_band_and_marks_what_is_not_proven(tmp_path):
     assert (tmp_path / "slots.svg").read_text().startswith("<?xml")
     labels = makespan.get_legend_handles_labels()[1]
     assert "certified band of the optimum" in labels
-    assert "hollow: not proven" in labels
+    assert "hollow: not proved" in labels
     assert [tick.get_text() for tick in slowdown.get_xticklabels()] == ["25", "50", "100"]
     assert makespan.get_ylabel() == "multiple of the best certified bound"
     alone = draw(TABLE[3:]).axes[0]
     assert alone.get_ylabel() == "makespan, min"
-    assert "hollow: not proven" not in alone.get_legend_handles_labels()[1]
+    assert "hollow: not proved" not in alone.get_legend_handles_labels()[1]
     with pytest.raises(CoallocError, match="must be one of"):
         draw(TABLE, tmp_path / "slots.html")
