@@ -1,6 +1,6 @@
 """The English of the project: terms of its first versions, which no search finds, and what stands in their place.
 
-Pages, docstrings of public names, help of the shell and messages of errors are read; code is not.
+Pages, docstrings of public names, help of the shell, messages of errors and labels of pictures are read; code is not.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def terms_of_page(page: str) -> set[str]:
 
 
 def messages(source: str) -> Iterator[str]:
-    """Yield the texts of what a module raises."""
+    """Yield the texts of what a module raises and, in a module of pictures, draws, but no names of columns."""
     for node in ast.walk(ast.parse((ROOT / source).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Raise) and node.exc is not None:
-            parts = (part.value for part in ast.walk(node.exc) if isinstance(part, ast.Constant))
-            yield from (part for part in parts if isinstance(part, str))
+        if isinstance(node, ast.Raise) or (source.startswith("coalloc/plot/") and isinstance(node, ast.Call)):
+            parts = (part.value for part in ast.walk(node) if isinstance(part, ast.Constant))
+            yield from (part for part in parts if isinstance(part, str) and not part.isidentifier())
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in OLD_PAGES])
