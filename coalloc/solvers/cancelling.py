@@ -1,12 +1,15 @@
 """A solve that another thread stops: KeyboardInterrupt is raised in it, as Ctrl-C does in the main thread alone.
 
-So all that heeds Ctrl-C heeds this, wherever the solve is, and it returns what is known.
+So all that heeds Ctrl-C heeds this, wherever the solve is, and it returns what is known. Libraries lose such an
+exception where it happens to reach a bare ``except:`` of theirs (Pyomo has dozens) or a destructor: it is raised again
+until a handler of the solvers has said that it was :func:`noticed`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
@@ -15,10 +18,27 @@ from coalloc.instance import CoallocError
 
 T = TypeVar("T")
 POLL = 0.1
-"""Seconds between two looks at whether the solve is over, while its event is not set."""
+"""Seconds between two looks at whether the solve is over, or has lost its exception."""
 
 _locks: dict[int, AbstractContextManager[Any]] = {}
 """For each thread that may be stopped, by its identifier, what is held, perhaps again, while it must not be."""
+_ends: dict[int, Callable[[], None]] = {}
+"""For each thread that may be stopped, what is called once it need not be stopped any more."""
+_raised: dict[int, weakref.ref[Cancelled]] = {}
+"""For each thread that was stopped, its exception: alive while it is on its way to a handler."""
+
+
+class Cancelled(KeyboardInterrupt):
+    """Raised in a thread that another one stops."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        _raised[threading.get_ident()] = weakref.ref(self)
+
+
+def noticed() -> None:
+    """Say that this thread has caught its KeyboardInterrupt and will end; without a word it is raised again."""
+    _ends.get(threading.get_ident(), bool)()
 
 
 @contextmanager
@@ -39,30 +59,33 @@ def cancellable(event: threading.Event | None, work: Callable[[], T]) -> T:
     found: list[T] = []
 
     def watch() -> None:
+        while not is_over.is_set() and not event.wait(POLL):
+            pass
         while not is_over.is_set():
-            if event.wait(POLL):
-                with lock:
-                    if not is_over.is_set():
-                        _raise_in(thread, KeyboardInterrupt)
-                return
+            with lock:
+                is_on_its_way = thread in _raised and _raised[thread]() is not None
+                if not is_over.is_set() and not is_on_its_way:
+                    _raise_in(thread, Cancelled)
+            is_over.wait(POLL)
 
     def end() -> None:
         with lock:
             is_over.set()
         _raise_in(thread, None)  # what is on its way would come too late
 
-    _locks[thread] = lock
+    _locks[thread], _ends[thread] = lock, end
     try:
         threading.Thread(target=watch, daemon=True).start()
         found.append(work())
         end()
-    except KeyboardInterrupt:  # it comes once at most
+    except KeyboardInterrupt:
         end()
         if not found and not event.is_set():
             raise
     finally:
         is_over.set()
-        del _locks[thread]
+        del _locks[thread], _ends[thread]
+        _raised.pop(thread, None)
     if not found:
         raise CoallocError("the solve was cancelled before it had a result")
     return found[0]

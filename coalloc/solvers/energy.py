@@ -23,6 +23,7 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.energy import UNKNOWN_WORDS, WHY_UNKNOWN, relaxed_energy
 from coalloc.solvers.call import Call, fail_on
+from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.energy_run import ITERATIONS, SEARCH_SHARE, EnergyRun, Point, build, has_model, horizon_within
 from coalloc.solvers.energy_scan import least_edp
 from coalloc.solvers.feasibility import why_infeasible
@@ -55,6 +56,7 @@ def solve_energy(
         runner.offer_start(start)
         status = _solve(runner)
     except KeyboardInterrupt:
+        noticed()
         call.stopped_by, status = "interrupt", None
     return call.result(status, formulation=name)
 

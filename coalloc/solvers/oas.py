@@ -30,6 +30,7 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method
 from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.call import KNOWN, Call
+from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.context import Context
 from coalloc.solvers.early_starts import start_early
 from coalloc.solvers.feasibility import why_crowded, why_infeasible
@@ -127,10 +128,12 @@ def solve_oas(
         else:
             status = _run_own(context, formulation, start)
     except KeyboardInterrupt:
+        noticed()
         call.stopped_by = "interrupt"
     try:
         return _concluded(context, name, status, constraints, explained)
     except KeyboardInterrupt:  # all that is left is to say what is known
+        noticed()
         return _concluded(context, name, status, constraints, str)
 
 

@@ -22,6 +22,7 @@ from coalloc.rules.packages import package_schedule
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.call import Call
+from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.feasibility import why_not_together, why_package_infeasible
 from coalloc.solvers.package_placing import Placed, place_package
 from coalloc.solvers.package_worth import (
@@ -190,6 +191,7 @@ def _status(context: _PackageContext, formulation: str | PackageFormulation) -> 
     try:
         status = _solved(context, formulation)
     except KeyboardInterrupt:
+        noticed()
         call.stopped_by = "interrupt"
         status = None
     if status is None:

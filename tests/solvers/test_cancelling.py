@@ -10,7 +10,7 @@ import pytest
 
 import coalloc
 from coalloc import CoallocError
-from coalloc.solvers.cancelling import cancellable, unstopped
+from coalloc.solvers.cancelling import cancellable, noticed, unstopped
 
 HARD = coalloc.generate("thesis-oas", seed=5, jobs=16)
 """Nothing proves its least total response time in slots of 10 % within minutes."""
@@ -75,6 +75,43 @@ def test_what_must_not_be_stopped_is_done_first() -> None:
     with pytest.raises(CoallocError, match="cancelled"):
         cancellable(cancel, work)
     assert done == ["made"]
+
+
+@pytest.mark.parametrize("lost", [1, 3])
+def test_an_exception_that_a_library_loses_is_raised_again(lost: int) -> None:
+    # Pyomo has bare excepts: an exception that reaches one of them would be gone, and the solve never end.
+    cancel, swallowed = threading.Event(), []
+
+    def work() -> None:
+        cancel.set()
+        while len(swallowed) < lost:
+            try:
+                while True:
+                    threading.Event().wait(0.01)
+            except BaseException as error:
+                swallowed.append(type(error))
+        while True:
+            threading.Event().wait(0.01)
+
+    with pytest.raises(CoallocError, match="cancelled"):
+        cancellable(cancel, work)
+    assert len(swallowed) == lost
+
+
+def test_an_exception_that_was_noticed_is_not_raised_again() -> None:
+    cancel = threading.Event()
+
+    def work() -> str:
+        try:
+            cancel.set()
+            while True:
+                threading.Event().wait(0.01)
+        except KeyboardInterrupt:
+            noticed()
+        threading.Event().wait(0.5)  # longer than the watching thread waits
+        return "found until then"
+
+    assert cancellable(cancel, work) == "found until then"
 
 
 def test_ctrl_c_is_no_cancellation() -> None:

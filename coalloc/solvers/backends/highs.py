@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from coalloc.instance import CoallocError
 from coalloc.solvers.backends.failing import SolverFailedError
+from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.result import (
     PROOF_TOLERANCE,
     ModelSize,
@@ -316,6 +317,7 @@ def _run(highs: highspy.Highs, run: _HighsRun, time_limit: float) -> StoppedBy |
     try:
         Thread(target=target).start()  # no daemon: HiGHS calls back into Python, which must not be gone
     except KeyboardInterrupt:  # the thread runs already, or never will
+        noticed()
         reason = "interrupt"
     reason = _wait(run, done, time_limit, reason)
     if any(isinstance(fault, KeyboardInterrupt) for fault in run.fault):
@@ -335,6 +337,7 @@ def _wait(run: _HighsRun, done: Event, time_limit: float, reason: StoppedBy | No
         try:
             done.wait(POLL)
         except KeyboardInterrupt:
+            noticed()
             reason = "interrupt"
         if reason is None and time.perf_counter() > deadline:
             reason = "time"
