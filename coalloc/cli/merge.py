@@ -66,7 +66,7 @@ def merge(
     _check_folder(output, swf)
     merged = coalloc.io.merge_swf(spec, speeds=speeds, broken=broken)
     if output is not None:
-        merged.write(output, swf, beside={"account.svg": _picture(merged.account)})
+        merged.write(output, swf, others={"account.svg": _picture(merged.account)})
         if not quiet:
             note(f"{output}: {plural(len(merged.weeks), 'week')}")
     if json:

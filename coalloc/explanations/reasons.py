@@ -107,6 +107,12 @@ class Reason:
         Time from which the reason holds, s.
     until : float or None
         Time until which the reason holds, s.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> coalloc.explain(coalloc.example("thesis-oas-1")).reasons[0].kind
+    'sets'
     """
 
     about: About
@@ -133,6 +139,13 @@ class Explanation:
         Name of the instance.
     reasons : tuple of Reason
         The reasons, by topic.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> explanation = coalloc.explain(coalloc.example("thesis-oas-1"))
+    >>> [(reason.kind, round(reason.amount)) for reason in explanation.of("bound")]
+    [('sets', 7495595)]
     """
 
     instance: str

@@ -141,6 +141,15 @@ class ModelSize:
         Number of nonzero coefficients.
     integers : int
         Number of integer variables.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> result = coalloc.solve(
+    ...     coalloc.example("thesis-oas-1"), slot="50%", formulation="mode"
+    ... )
+    >>> result.model_size
+    ModelSize(rows=614, columns=1666, nonzeros=25346, integers=1458)
     """
 
     rows: int
@@ -213,6 +222,13 @@ class SolveOptions(Value):
         Number of CPU cores.
     seed : int, default 0
         Random seed.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> result = coalloc.solve(coalloc.example("pcbe-8"), gap=0.05)
+    >>> result.options.gap, result.options.time_limit
+    (0.05, 60.0)
     """
 
     model: Model = "oas"
@@ -252,6 +268,18 @@ class SolvedLevel:
         Lower bound given the values of the objectives before it; None: nothing is known.
     unit : str, default "s"
         Unit of both numbers; ``-``: a ratio.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> result = coalloc.solve(
+    ...     coalloc.example("pcbe-8"), objective=("makespan", "total-response-time")
+    ... )
+    >>> [
+    ...     (level.objective, level.status.value, round(level.value, 3))
+    ...     for level in result.solved_levels
+    ... ]
+    [('makespan', 'optimal', 5.882), ('total-response-time', 'optimal', 17.552)]
     """
 
     objective: str

@@ -33,22 +33,23 @@ TOPICS = {
         examples generate grid.platform grid.platforms
     """,
     "Solving": """
-        solve SolveResult results.SolveStatus results.TracePoint lower_bound Fixed explain build_model schedule_of_model
-        write_proof
+        solve SolveResult results.SolveStatus results.SolveOptions results.SolvedLevel results.ModelSize results.TracePoint
+        lower_bound Fixed explain results.Explanation results.Reason build_model schedule_of_model write_proof
     """,
     "Simulation and policies": """
         simulate results.SimulationResult policies Policy replay
     """,
     "Checking and measuring": """
         Schedule Placement check results.Violation metrics results.metrics_of results.metrics_by results.series energy
-        results.sharing_metrics grid.grid_metrics
+        results.Energy results.sharing_metrics grid.grid_metrics
     """,
     "Studies and audits": """
         audit results.Audit compare slot_study studies.energy_front studies.grid_study
     """,
     "Files": """
         read_instance write_instance io.read_platform io.write_platform read_schedule write_schedule io.read_result
-        io.write_result io.schema read_swf io.write_swf io.merge_swf read_sacct read_irmasim
+        io.write_result io.schema read_swf io.write_swf io.merge_swf results.MergedWeeks read_sacct
+        read_irmasim
     """,
     "Plots": """
         gantt plot.series_plot plot.power_plot plot.progress_plot

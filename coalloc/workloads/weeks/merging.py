@@ -72,7 +72,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class MergedWeeks:
-    """The result of ``coalloc.io.merge_swf``: weekly instances, and a report of every job of the traces.
+    r"""The result of ``coalloc.io.merge_swf``: weekly instances, and a report of every job of the traces.
 
     Attributes
     ----------
@@ -80,6 +80,25 @@ class MergedWeeks:
         The weeks; the time 0 of each is its Monday 0:00.
     account : MergeAccount
         Report of dropped and modified jobs, as ``markdown`` and ``json``.
+
+    Examples
+    --------
+    One site, with a job every twelve hours for a month:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> job = "{} {} -1 600 4 -1 -1 4 900 -1 1 1 1 -1 1 1 -1 -1"
+    >>> jobs = [job.format(n, 43_200 * n) for n in range(1, 60)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "kth.swf"
+    ...     _ = path.write_text("\n".join(jobs))
+    ...     trace = {"swf": str(path), "site": "KTH", "start": 345_600, "time_zone": 0}
+    ...     merged = coalloc.io.merge_swf(
+    ...         {"platform": "grid1", "name": "month", "traces": [trace]}
+    ...     )
+    >>> sorted(merged.files())
+    ['account.json', 'account.md', 'week-01.json.gz', 'week-02.json.gz']
     """
 
     weeks: tuple[Instance, ...]
@@ -106,7 +125,7 @@ class MergedWeeks:
                 files[f"{stem}.swf.gz"] = compressed(swf_text(week)[0].encode())
         return files | {"account.json": self.account.json.encode(), "account.md": self.account.markdown.encode()}
 
-    def write(self, folder: FilePath, swf: bool = False, beside: Mapping[str, bytes] | None = None) -> None:
+    def write(self, folder: FilePath, swf: bool = False, others: Mapping[str, bytes] | None = None) -> None:
         """Write the files into a folder.
 
         Parameters
@@ -115,7 +134,7 @@ class MergedWeeks:
             The folder.
         swf : bool, default False
             Whether to write traces as well.
-        beside : mapping of str to bytes or None, default None
+        others : mapping of str to bytes or None, default None
             Further files, by name.
 
         Raises
@@ -123,10 +142,10 @@ class MergedWeeks:
         CoallocError
             The files cannot be written, or the folder holds other weeks.
         """
-        files = {**self.files(swf), **(beside or {})}
-        others = sorted({path.name for path in Path(folder).glob("week-*")} - files.keys())
-        if others:
-            whose = f"{others[0]}, which is not one of the weeks to write"
+        files = {**self.files(swf), **(others or {})}
+        foreign = sorted({path.name for path in Path(folder).glob("week-*")} - files.keys())
+        if foreign:
+            whose = f"{foreign[0]}, which is not one of the weeks to write"
             raise CoallocError(f"{visible(os.fspath(folder))}: contains {visible(whose)}; choose another folder")
         write_together(folder, files)
 
