@@ -71,10 +71,10 @@ WHOLE = "the whole period"
 
 POLICIES: Mapping[str, Mapping[str, Any]] = {
     "easy": {"policy": "easy"},
-    "easy, shortest candidates first": {"policy": "easy", "candidates": "spt"},
-    "easy, shortest first": {"policy": "easy", "queue_order": "spt"},
+    "easy candidates=spt": {"policy": "easy", "candidates": "spt"},
+    "easy queue_order=spt": {"policy": "easy", "queue_order": "spt"},
 }
-"""Policies whose schedules are held against the bounds, where no others are named."""
+"""Policies whose schedules are compared with the bounds by default; names and options as in the shell."""
 
 
 @dataclass(frozen=True)
@@ -239,6 +239,8 @@ def audit(
     log = _log(trace, processors, platform, unit=unit, partition=partition, broken=broken)
     refuse_unequal(log.instance)
     history, account = _history(log, schedule, named)
+    if not len(history.arrivals):
+        raise CoallocError(": ".join(filter(None, ("there are no jobs to audit", "; ".join(account)))))
     begin, end = _period(history, log.epoch, after, before)
     if not window > 0.0 or (end - begin) / window > MOST_WINDOWS:
         raise CoallocError(f"window: must be above 0 s and give at most {MOST_WINDOWS} intervals, got {window:g} s")
@@ -385,9 +387,7 @@ def _starts(instance: Instance, schedule: Schedule) -> np.ndarray[Any, np.dtype[
 def _period(
     history: History, epoch: float | None, after: float | str | None, before: float | str | None
 ) -> tuple[float, float]:
-    """Return the period, s; raises where it has no jobs."""
-    if not len(history.arrivals):
-        raise CoallocError("there are no jobs to audit")
+    """Return the period, s."""
     begin = float(history.arrivals.min()) if after is None else _instant("after", after, epoch)
     end = float(history.arrivals.max()) + 1.0 if before is None else _instant("before", before, epoch)
     if not begin < end:

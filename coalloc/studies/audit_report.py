@@ -165,12 +165,16 @@ def table_of(rows: Iterable[Row]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question of an audit: what was, and between what the best lies: bound and schedule; ``unit`` is "" or s."""
+    """A question of an audit: what was, and between what the best lies: bound and schedule; ``unit`` is "" or s.
+
+    ``online`` is the best of a ``policy`` that knows only user estimates.
+    """
 
     question: str
     as_it_was: float
     best: Range
-    online: float | None
+    online: float
+    policy: str
     unit: str
 
     @property
@@ -180,10 +184,13 @@ class Answer:
             return Range(0.0, 0.0)
         return Range(max(0.0, 1.0 - self.best.high / self.as_it_was), max(0.0, 1.0 - self.best.low / self.as_it_was))
 
-    def text(self, number: float | None) -> str:
+    @property
+    def avoided(self) -> float:
+        """The share of what was that the policy avoids."""
+        return max(0.0, 1.0 - self.online / self.as_it_was) if self.as_it_was else 0.0
+
+    def text(self, number: float) -> str:
         """Return a number in words."""
-        if number is None:
-            return ""
         return amount(number) if self.unit == "s" else f"{number:.4g}"
 
 
@@ -254,6 +261,7 @@ class Audit:
                 self.whole[f"{measure}_as_it_was"],
                 Range(self.whole[f"{measure}_bound"], self.whole[f"{measure}_best"]),
                 self.whole[f"{measure}_online"],
+                self.whole[f"{measure}_online_by"],
                 unit,
             )
             for measure, (question, unit) in units.items()
@@ -283,12 +291,13 @@ class Audit:
         wait = self.answers[0]
         if not wait.as_it_was:
             return "No job waited."
-        online = max(0.0, 1.0 - (wait.online or 0.0) / wait.as_it_was)
         saved, needed = percent(wait.avoidable.low), percent(1.0 - wait.avoidable.high)
+        by = f"The policy {wait.policy}, which knows only user estimates, avoids {percent(wait.avoided)}."
+        if wait.policy == AS_IT_WAS:
+            by = "No simulated policy that knows only user estimates avoids any of it."
         return (
             f"Jobs waited {wait.text(wait.as_it_was)} on average. With hindsight {saved} of this wait was avoidable: a "
-            f"better schedule is known. {needed} was unavoidable in any schedule (proved). A policy that knows only "
-            f"user estimates avoids {percent(online)}."
+            f"better schedule is known. {needed} was unavoidable in any schedule (proved). {by}"
         )
 
     @property
@@ -317,7 +326,9 @@ class Audit:
             found.append((answer.question, f"{answer.text(answer.as_it_was)} in the audited schedule"))
             found.append(("", f"{answer.text(answer.best.low)} or more in any schedule (proved)"))
             found.append(("", f"{answer.text(answer.best.high)} in the best known schedule: {saved} avoidable"))
-            found.append(("", f"{answer.text(answer.online)} with the best policy that knows only user estimates"))
+            known = f"which knows only user estimates: {percent(answer.avoided)} avoided"
+            if answer.policy != AS_IT_WAS:
+                found.append(("", f"{answer.text(answer.online)} under {answer.policy}, {known}"))
         used = {part: percent(whole[f"utilization_{part}"]) for part in ("as_it_was", "best", "bound")}
         parts = f"{used['as_it_was']} in the audited schedule, {used['best']} in the best known schedule"
         found.append(("utilization", f"{parts}, at most {used['bound']} (proved)"))
@@ -429,9 +440,9 @@ def percent(share: float) -> str:
 
 def _answer_line(answer: Answer) -> tuple[str, ...]:
     """Return the cells of an answer: question, as it was, bound, best, online, what could be saved."""
-    numbers = (answer.as_it_was, answer.best.low, answer.best.high, answer.online)
-    saved = between(*map(percent, answer.avoidable))
-    return (answer.question, *map(answer.text, numbers), saved)
+    numbers = (answer.as_it_was, answer.best.low, answer.best.high)
+    online = f"{answer.text(answer.online)} ({answer.policy})"
+    return (answer.question, *map(answer.text, numbers), online, between(*map(percent, answer.avoidable)))
 
 
 def _share_line(audit: Audit, share: str) -> tuple[str, ...]:

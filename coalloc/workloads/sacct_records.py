@@ -72,6 +72,10 @@ class SacctRecord:
     user: str | None
 
 
+FEWEST_BARS = 4
+"""Bars in the first line of a file from which on it is taken for an export of ``sacct`` without names of fields."""
+
+
 class _LineError(Exception):
     """What is wrong with a line."""
 
@@ -84,11 +88,12 @@ class _FieldError(_LineError):
 
 
 def is_sacct(path: str) -> bool:
-    """Return whether the first line of a file names fields as ``sacct --parsable2`` does."""
+    """Return whether the first line of a file has fields as ``sacct --parsable2`` prints them, be it without names."""
     try:
-        return "JobID" in _names(next((line for _, line in numbered_lines(path) if line), b""))
+        first = next((line for _, line in numbered_lines(path) if line), b"")
     except InstanceError:
         return False
+    return "JobID" in _names(first) or first.count(b"|") >= FEWEST_BARS
 
 
 def read_records(path: str, unit: Unit, partition: str | None) -> Iterator[tuple[str, SacctRecord | Drop | Fault]]:
@@ -104,6 +109,7 @@ def read_records(path: str, unit: Unit, partition: str | None) -> Iterator[tuple
     names = _names(first)
     if "JobID" not in names:
         sentence = "must list the field names (JobID|Submit|Start|End|...), as sacct --parsable2 prints them"
+        sentence += " (without --noheader)"
         raise InstanceError([Fault(f"line {number}", sentence)], path)
     missing = list(_missing(names, unit))
     if missing:

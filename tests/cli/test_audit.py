@@ -84,7 +84,7 @@ def test_what_has_ended_is_kept_at_an_interrupt(export, tmp_path, monkeypatch):
             "the period must begin before it ends, got 2027-01-01 00:00 to 2026-10-03",
         ),
         (["--processors", 2, "--after", "2026-10-02", "--before", "2026-10-02T12:00"], "no job waits or arrives in"),
-        (["--processors", 2, "--partition", "gpu"], "there are no jobs to audit"),
+        (["--processors", 2, "--partition", "gpu"], "there are no jobs to audit: 4 records read, 0 in the instance; "),
         (["--processors", 2, "--policy", "easy candidates=fast"], "candidates of policy 'easy' must be one of"),
         (["--processors", 2, "--page", "/no/such/folder.html"], "--store: /no/such/folder.sqlite cannot be written"),
         (["--processors", 2, "--store", "-"], "--store: - cannot be written: a store must be a file"),

@@ -14,6 +14,9 @@ from coalloc.workloads.sacct_records import is_sacct
 from coalloc.workloads.swf import pool
 
 FIELDS = "JobID|User|Partition|State|Submit|Eligible|Start|End|Elapsed|Timelimit|NNodes|NCPUS|ReqMem"
+NO_NAMES = (
+    "must list the field names (JobID|Submit|Start|End|...), as sacct --parsable2 prints them (without --noheader)"
+)
 
 
 def row(id, state="COMPLETED", submit="00:00:00", start="00:01:00", end="01:01:00", **other):
@@ -50,6 +53,14 @@ def test_jobs_have_what_the_export_says(tmp_path, name):
     assert report.sentences == ("2 records read, 2 in the instance",)
     assert instance.name == "october"
     assert is_sacct(str(path))
+
+
+def test_an_export_without_names_of_fields_is_known_by_its_bars(tmp_path):
+    path = tmp_path / "nohead.txt"
+    path.write_text("88000|eve|batch|COMPLETED|2026-10-05T00:09:46|32\n")
+    assert is_sacct(str(path))
+    with pytest.raises(InstanceError, match="must list the field names"):
+        read_sacct(path, 8)
 
 
 def test_what_is_no_run_of_a_job_is_dropped_and_counted(tmp_path):
@@ -159,7 +170,7 @@ def test_a_broken_line_is_named_with_its_field(tmp_path, rows, sentence):
     [
         ("JobID|Submit|NCPUS", ["must contain the field Start", "must contain the field End (or Elapsed)"]),
         ("JobID|Submit|Start|End", ["must contain the field AllocCPUS or NCPUS or AllocTRES"]),
-        ("7|ann", ["must list the field names (JobID|Submit|Start|End|...), as sacct --parsable2 prints them"]),
+        ("7|ann", [NO_NAMES]),
     ],
 )
 def test_an_export_without_the_fields_is_refused(tmp_path, head, sentences):
