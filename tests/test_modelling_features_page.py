@@ -24,7 +24,7 @@ EXAMPLE = re.compile(r"```python\n.*?```\n\n```text\n", re.DOTALL)
 
 
 def test_the_table_is_made_from_the_code():
-    assert words_table() in PAGE
+    assert words_table() in PAGE, "run python docs/making/reference.py"
 
 
 @pytest.mark.parametrize("word", WORDS)

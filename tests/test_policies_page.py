@@ -15,7 +15,8 @@ PAGE = (Path(__file__).parent.parent / "docs" / "policies.md").read_text(encodin
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_stands_there_with_its_options(name: str) -> None:
     table = PAGE.partition("| policy | options")[2].partition("\n\n")[0].splitlines()[2:]
-    row = next(row for row in table if f"`{name}`" in row.split("|")[1])
+    row = next((row for row in table if f"`{name}`" in row.split("|")[1]), None)
+    assert row is not None, f"docs/policies.md: the table of policies has no row for {name!r}"
     assert set(re.findall(r"`(\w+)`", row.split("|")[2])) == set(POLICIES[name].options)
 
 
@@ -25,7 +26,9 @@ def test_every_option_stands_there_with_its_values_and_default(name: str) -> Non
     for option, default in entry.options.items():
         own = f"`{option}` of `{name}`"
         label = own if own in PAGE else f"`{option}`"
-        row = next(line for line in PAGE.splitlines() if line.startswith(f"| {label} |")).split("|")[2]
+        line = next((line for line in PAGE.splitlines() if line.startswith(f"| {label} |")), None)
+        assert line is not None, f"docs/policies.md: no row for option {option!r} of {name!r}"
+        row = line.split("|")[2]
         values = entry.choices(option)
         stand = [value.strip("` ") for value in row.split(",")]
         if not values:

@@ -33,8 +33,9 @@ TOPICS = {
         examples generate grid.platform grid.platforms
     """,
     "Solving": """
-        solve SolveResult results.SolveStatus results.SolveOptions results.SolvedLevel results.ModelSize results.TracePoint
-        lower_bound Fixed explain results.Explanation results.Reason build_model schedule_of_model write_proof
+        solve SolveResult results.SolveStatus results.SolveOptions results.SolvedLevel results.ModelSize
+        results.TracePoint lower_bound Fixed explain results.Explanation results.Reason build_model schedule_of_model
+        write_proof
     """,
     "Simulation and policies": """
         simulate results.SimulationResult policies Policy replay

@@ -1,11 +1,13 @@
 """Pages made from the code, and kept in the repository so that they can be read there: python docs/making/reference.py.
 
-``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell.
+``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell, and
+the table of supported features in ``modelling-features.md`` from what methods and policies say.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 import typer
 
 import coalloc
+from coalloc.api.words import words_table
 from coalloc.cli.app import app
 from coalloc.documents.values import LARGEST
 from coalloc.schemas import KINDS
@@ -152,7 +155,13 @@ def cli_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-PAGES = {"reference-files.md": files_page, "reference-cli.md": cli_page}
+def features_page() -> str:
+    """Return the page of modelling features, its table of support by method made anew."""
+    page = (DOCS / "modelling-features.md").read_text(encoding="utf-8")
+    return re.sub(r"^\| method \|(.*\n\|)*.*\n", lambda _: words_table() + "\n", page, count=1, flags=re.MULTILINE)
+
+
+PAGES = {"reference-files.md": files_page, "reference-cli.md": cli_page, "modelling-features.md": features_page}
 
 
 def main() -> None:

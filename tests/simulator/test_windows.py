@@ -27,7 +27,7 @@ from tests.simulator.slow import Slow
 from tests.strategies import LAW
 
 WATTS = {"idle_watts": 1.0, "static_watts": 2.0, "core_watts": 1.0}
-KNOWING = [name for name in POLICIES if name not in ("loras", "grid")]
+KNOWING = [name for name in POLICIES if "unavailable" not in getattr(POLICIES[name].make, "unknown_words", ())]
 """Policies that know windows."""
 
 
