@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 import coalloc.checker_shared_nodes as shared_nodes
 from coalloc.instance import CoallocError, Instance, Job, Link, NodeGroup, Platform, PowerStates, public, visible
+from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.power import known_power_states, require_power_states
 from coalloc.instance.processor_names import ProcessorNames, Range, distinct, range_columns
 from coalloc.instance.rounding import (
@@ -46,6 +47,11 @@ Pair = tuple[int, int]
 """Two rows that hold a processor at once."""
 Spans = list[tuple[int, int]]
 """Intervals ``[first, stop)`` of processors by index, in order."""
+
+SUPPORTED = frozenset(
+    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
+)
+"""The modelling features of which there is a rule."""
 
 RULES = {
     "other-instance": "a schedule that names another instance places exactly the jobs of this one; otherwise this is "
@@ -213,9 +219,9 @@ def check(
     ['missing-job']
     """
     _refuse_unsupported(links, saturation)
-    for word in ("times", "resources") if instance.shares_nodes else ():
-        if word in instance.words:
-            raise CoallocError(f"check with time-shared nodes does not support {word!r}, which this instance uses")
+    refuse_unsupported(instance, "check", SUPPORTED)
+    if instance.shares_nodes:
+        refuse_unsupported(instance, "check with time-shared nodes", SUPPORTED - {"times", "resources"})
     if power_management:
         require_power_states(instance.platform)
     if other := _other_instance(instance, schedule):
@@ -223,7 +229,7 @@ def check(
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
         rows = _rows(instance, schedule)
         loads = _loads(rows, instance)
-        named = _named_parts(rows, instance) if "times" in instance.words else {}
+        named = _named_parts(rows, instance) if "times" in instance.features else {}
         overlaps = list(_overlap_violations(rows))
         of_jobs = list(_job_violations(rows, instance))
         return [
@@ -232,15 +238,15 @@ def check(
             *_processor_violations(rows),
             *_scope_violations(rows, scope),
             *_arrival_violations(rows),
-            *(_deadline_violations(rows) if deadlines == "enforce" and "deadline" in instance.words else ()),
-            *(_precedence_violations(rows) if "after" in instance.words else ()),
-            *(_eligibility_violations(rows, instance) if {"eligible", "requires"} & instance.words else ()),
+            *(_deadline_violations(rows) if deadlines == "enforce" and "deadline" in instance.features else ()),
+            *(_precedence_violations(rows) if "after" in instance.features else ()),
+            *(_eligibility_violations(rows, instance) if {"eligible", "requires"} & instance.features else ()),
             *(_window_violations(rows, instance) if instance.platform.unavailable else ()),
             *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads, named), named),
             *overlaps,
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
             *_node_violations(rows, instance, loads, is_held_once=not overlaps),
-            *(_resource_violations(rows, instance.platform) if "resources" in instance.words else ()),
+            *(_resource_violations(rows, instance.platform) if "resources" in instance.features else ()),
             *(_constraint_violations(instance, schedule, constraints) if not of_jobs else ()),
             *(_startup_violations(rows, instance.platform) if power_management else ()),
         ]

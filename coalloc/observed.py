@@ -194,7 +194,7 @@ def _due(job: Job) -> float:
 
 def _deadlines(instance: Instance, jobs: Sequence[Job]) -> Floats:
     """Return the deadline of each job, s; infinity where it has none."""
-    if "deadline" not in instance.words:
+    if "deadline" not in instance.features:
         return np.full(len(jobs), np.inf)
     return np.array([np.inf if job.deadline is None else job.deadline for job in jobs])
 
@@ -202,7 +202,7 @@ def _deadlines(instance: Instance, jobs: Sequence[Job]) -> Floats:
 def placed_jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:
     """Return the job of each placement, in its shape; raises where the instance does not have it."""
     placements = schedule.placements
-    if not ("shapes" in instance.words or any(p.shape for p in placements)):
+    if not ("shapes" in instance.features or any(p.shape for p in placements)):
         return _jobs_by_name(instance, placements)
     jobs = _jobs_by_name(instance, placements)
     return [_in_shape(job, placement) for job, placement in zip(jobs, placements, strict=True)]
@@ -210,7 +210,7 @@ def placed_jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:
 
 def in_shapes(instance: Instance, schedule: Schedule) -> Instance:
     """Return an instance with its jobs in the shapes that they have in a schedule, of all of them."""
-    if "shapes" not in instance.words:
+    if "shapes" not in instance.features:
         return instance
     placed = {job.id: job for job in placed_jobs(instance, schedule)}
     return instance.replace(jobs=[placed[job.id] for job in instance.jobs])

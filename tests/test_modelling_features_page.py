@@ -8,30 +8,30 @@ from pathlib import Path
 import pytest
 
 import coalloc
-from coalloc import CoallocError
-from coalloc.api.words import unknown_words, words_table
+from coalloc import UnsupportedFeature
+from coalloc.api.features import support_table, supported_features
 from coalloc.heuristics.registry import POLICIES
-from coalloc.instance.words import WORDS
-from tests.instance.test_words import WORDED
-from tests.simulator.test_words import with_watts
+from coalloc.instance.features import FEATURES
+from tests.instance.test_features import EXAMPLES
+from tests.simulator.test_features import with_watts
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "modelling-features.md").read_text(encoding="utf-8")
 LINKED = PAGE.split("## Feature support by method")[0]
-UNKNOWN = dict(unknown_words())
+SUPPORTED = dict(supported_features())
 EXAMPLE = re.compile(r"```python\n.*?```\n\n```text\n", re.DOTALL)
 """Run with those of the other pages."""
 
 
 def test_the_table_is_made_from_the_code():
-    assert words_table() in PAGE, "run python docs/making/reference.py"
+    assert support_table() in PAGE, "run python docs/making/reference.py"
 
 
-@pytest.mark.parametrize("word", WORDS)
-def test_every_word_leads_to_a_page_with_an_example(word):
-    row = next(line for line in LINKED.splitlines() if f"`{word}`" in line)
+@pytest.mark.parametrize("feature", FEATURES)
+def test_every_feature_leads_to_a_page_with_an_example(feature):
+    row = next(line for line in LINKED.splitlines() if f"`{feature}`" in line)
     page = (DOCS / re.search(r"\(([^#)]+)", row)[1]).read_text(encoding="utf-8")
-    assert f"`{word}`" in page
+    assert f"`{feature}`" in page
     assert EXAMPLE.search(page)
 
 
@@ -59,15 +59,15 @@ def run(method, instance):
             assert coalloc.lower_bound(instance, objective) > 0.0
 
 
-@pytest.mark.parametrize("method", UNKNOWN)
+@pytest.mark.parametrize("method", SUPPORTED)
 def test_each_cell_is_true(method):
-    for word, instance in WORDED.items():
-        if word in UNKNOWN[method]:
-            with pytest.raises(CoallocError, match=f"does not support '{word}', which this instance uses"):
+    for feature, instance in EXAMPLES.items():
+        if feature not in SUPPORTED[method]:
+            with pytest.raises(UnsupportedFeature, match=f"does not support '{feature}', which this instance uses"):
                 run(method, with_watts(instance))
         else:
             run(method, with_watts(instance))
 
 
 def test_every_policy_is_in_the_table():
-    assert [f"`simulate`: `{name}`" in UNKNOWN for name in POLICIES] == [True] * len(POLICIES)
+    assert [f"`simulate`: `{name}`" in SUPPORTED for name in POLICIES] == [True] * len(POLICIES)

@@ -59,8 +59,8 @@ class Grid:
     local: Local = "easy"
     power_management: bool = False
     scope: ClassVar[Scope] = "cluster"
-    unknown_words: ClassVar[frozenset[str]] = frozenset({"requires", "unavailable", "start", "resources"})
-    why_unknown: ClassVar[str] = (
+    supported_features: ClassVar[frozenset[str]] = frozenset({"deadline", "after", "eligible", "times", "shapes"})
+    why_unsupported: ClassVar[str] = (
         "its broker assumes that all processors of a site are available to every job at all times"
     )
     _sites: Sites = field(init=False)

@@ -40,8 +40,8 @@ class Loras:
     mix: Literal[None, "SJF-JFirst", "FCFS-FFit", "SNPF-BFit"] = None
     scope: ClassVar[Scope] = "platform"
     shares_nodes: ClassVar[bool] = True
-    unknown_words: ClassVar[frozenset[str]] = frozenset({"eligible", "requires", "unavailable", "start", "resources"})
-    why_unknown: ClassVar[str] = "it considers only the current tasks and memory of nodes"
+    supported_features: ClassVar[frozenset[str]] = frozenset({"deadline", "after", "times", "shapes"})
+    why_unsupported: ClassVar[str] = "it considers only the current tasks and memory of nodes"
 
     def __post_init__(self) -> None:
         given = {"queue_order": self.queue_order, "selection": self.selection}

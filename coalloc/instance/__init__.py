@@ -1,9 +1,12 @@
 """What is given: platform, network tree, jobs, file format and errors."""
 
+from dataclasses import fields
+
 from coalloc.documents.arguments import public
 from coalloc.documents.errors import CoallocError, Fault, InstanceError
 from coalloc.documents.text import visible
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
+from coalloc.instance.features import UnsupportedFeature, refuse_undeclared
 from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
 from coalloc.instance.instance import Instance, RunningJob
 from coalloc.instance.job import Job, Shape
@@ -12,6 +15,13 @@ from coalloc.instance.platform import Node, Platform
 from coalloc.instance.power_states import PowerStates
 from coalloc.instance.sharing import LocalUser, Sharing
 from coalloc.instance.windows import Window
+
+refuse_undeclared(
+    {
+        owner.__name__: [field.name for field in fields(owner)]
+        for owner in (Instance, Platform, Cluster, NodeGroup, Job, Shape, RunningJob)
+    }
+)
 
 __all__ = [
     "Cluster",
@@ -30,6 +40,7 @@ __all__ = [
     "Shape",
     "Sharing",
     "Switch",
+    "UnsupportedFeature",
     "Window",
     "public",
     "read_instance",

@@ -13,12 +13,12 @@ from coalloc.documents.errors import CoallocError, InstanceError
 from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, NONE, SINCE_2, Listed, Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
+from coalloc.instance.features import FEATURES
 from coalloc.instance.job import Job, longest_stated_time, resources_asked
 from coalloc.instance.platform import Platform
 from coalloc.instance.processor_names import NamesField
 from coalloc.instance.sharing import LocalUser, Sharing
 from coalloc.instance.time_base import NEVER, TimeBase, time_base_of
-from coalloc.instance.words import WORDS
 
 
 @value()
@@ -160,9 +160,9 @@ class Instance(Value):
         return resources_asked(self.jobs)
 
     @cached_property
-    def words(self) -> frozenset[str]:
-        """The modelling features that the instance uses, by the names of ``coalloc.instance.words.WORDS``."""
-        return frozenset(name for name, word in WORDS.items() if word.is_used(self))
+    def features(self) -> frozenset[str]:
+        """The modelling features that the instance uses, by the names of docs/modelling-features.md."""
+        return frozenset(name for name, feature in FEATURES.items() if feature.is_used(self))
 
     @property
     def shares_nodes(self) -> bool:

@@ -11,6 +11,7 @@ from coalloc.allocation import Scope, node_classes, reserved_nodes, switched_cla
 from coalloc.constraint import Constraint, Stated, stated
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.frame import Links, Rounding
 from coalloc.problem.problem import Problem
@@ -18,6 +19,11 @@ from coalloc.problem.resources import crowded_nodes
 
 EXACT_METHODS = "exact methods, bounds and replay"
 """What errors call all that a :class:`Problem` is made for."""
+
+SUPPORTED = frozenset(
+    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
+)
+"""The modelling features that a :class:`Problem` tells its methods; those of energy and packages support fewer."""
 
 MAX_SLOTS = 1e8
 """Slots, from the first arrival to the end of all jobs in turn, to which bounds are exact: a tenth of what rounding
@@ -78,6 +84,7 @@ def discretise(
     are the constraints; by default its own.
     """
     instance.refuse_shared_nodes(EXACT_METHODS)
+    refuse_unsupported(instance, EXACT_METHODS, SUPPORTED)
     base = base or instance.time_base
     _refuse_moments(instance, base.tolerance)
     kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))

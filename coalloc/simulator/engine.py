@@ -129,20 +129,20 @@ class Engine:
         self._jobs = [*instance.jobs]
         """The jobs; those of several shapes, once they have started, in the shape that they run in."""
         self._shapes: dict[int, int] = {}
-        self._is_moldable = "shapes" in instance.words
+        self._is_moldable = "shapes" in instance.features
         self._is_per_event, self._kill, self._report = passes == "per-event", kill, report
         self._sharing = sharing_of(instance)
         if self._sharing is not None:
             refuse_unshared(len(partitions), passes, kill)
             sources = [*sources, self._sharing]
             changes = merge(changes, user_changes(instance), key=lambda change: change.time)
-        if {"unavailable", "start"} & instance.words:
+        if {"unavailable", "start"} & instance.features:
             changes = merge(changes, self._closing_changes(instance), key=lambda change: change.time)
         self._clock = Clock([job.arrival for job in self._jobs], passes, changes, instance.time_base)
         self._contention = Contention(instance.platform)
         sources = [self._contention, *sources] if self._contention.is_possible else [*sources]
         self._progress = Progress(sources)
-        self._is_steady = not sources and "times" not in instance.words
+        self._is_steady = not sources and "times" not in instance.features
         """Whether a job takes as long as its processors say, whatever happens meanwhile."""
         self._sites = self._made(partitions, instance, np.random.default_rng(seed))
         self._router = router
@@ -234,8 +234,8 @@ class Engine:
                 contention=self._contention,
                 rng=rng,
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
-                is_choosy=bool({"eligible", "requires"} & instance.words),
-                is_timed="times" in instance.words,
+                is_choosy=bool({"eligible", "requires"} & instance.features),
+                is_timed="times" in instance.features,
                 takers=instance.jobs if instance.resources_asked else (),
                 is_moldable=self._is_moldable,
                 running=instance.running,
@@ -557,7 +557,7 @@ class Engine:
 
 def _precedences(instance: Instance) -> tuple[dict[int, int], dict[int, list[int]]]:
     """Return how many others each job comes after, and the jobs that come after each, all by index."""
-    if "after" not in instance.words:
+    if "after" not in instance.features:
         return {}, {}
     jobs = [*instance.jobs, *(run.job for run in instance.running)]
     number = {job.id: index for index, job in enumerate(jobs)}

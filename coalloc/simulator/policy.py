@@ -31,6 +31,11 @@ from coalloc.simulator.occupancy import Occupancy
 from coalloc.simulator.outlook import Outlook
 from coalloc.simulator.processors import Processors, indices_of
 
+ENFORCED = frozenset(
+    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
+)
+"""The modelling features that a run enforces whatever its policy decides."""
+
 Item = TypeVar("Item")
 
 
@@ -412,20 +417,20 @@ class SharesNodes(Protocol):
 
 
 @runtime_checkable
-class IsIgnorant(Protocol):
-    """A policy that does not know all words that an instance may use (:mod:`coalloc.instance.words`)."""
+class ListsFeatures(Protocol):
+    """A policy that lists the modelling features that it supports; without a list these are :data:`ENFORCED`."""
 
     @property
-    def unknown_words(self) -> frozenset[str]:
-        """Those that it does not know."""
+    def supported_features(self) -> frozenset[str]:
+        """Their names."""
 
 
 @runtime_checkable
-class SaysWhy(IsIgnorant, Protocol):
-    """A policy that says why it does not know them."""
+class SaysWhy(ListsFeatures, Protocol):
+    """A policy that says why it does not support the others."""
 
     @property
-    def why_unknown(self) -> str:
+    def why_unsupported(self) -> str:
         """The reason, as the end of a message."""
 
 
@@ -456,11 +461,12 @@ class Tallies(Protocol):
 
 
 __all__ = [
+    "ENFORCED",
     "Arriving",
     "Beginning",
     "ChoosesShapes",
     "Ending",
-    "IsIgnorant",
+    "ListsFeatures",
     "NeedsMemory",
     "Policy",
     "Running",

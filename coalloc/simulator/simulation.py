@@ -11,23 +11,32 @@ from coalloc.documents.errors import InternalError
 from coalloc.documents.values import unchecked
 from coalloc.garbage import no_collection
 from coalloc.instance import CoallocError, Instance, InstanceError
+from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.numbering import names_of
 from coalloc.instance.processor_names import ProcessorNames
-from coalloc.instance.words import refuse_words
 from coalloc.measures import metrics
 from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
 from coalloc.simulator.node_sharing import refuse_missing_memory
 from coalloc.simulator.occupancy import UnplaceableError
-from coalloc.simulator.policy import ChoosesShapes, IsIgnorant, NeedsMemory, Policy, SaysWhy, SharesNodes, Tallies
+from coalloc.simulator.policy import (
+    ENFORCED,
+    ChoosesShapes,
+    ListsFeatures,
+    NeedsMemory,
+    Policy,
+    SaysWhy,
+    SharesNodes,
+    Tallies,
+)
 from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
 
-UNKNOWN_WHERE_SHARED = frozenset({"times", "resources"})
-"""The words that no run on shared nodes knows: a node has one speed there, and tasks share its memory alone."""
+ON_SHARED_NODES = ENFORCED - {"times", "resources"}
+"""The features that runs on time-shared nodes support: a node has one speed there, and tasks share its memory alone."""
 
 CHOOSING = 'easy or mesd with shapes="ends-first" (--parameter shapes=ends-first)'
 """What chooses among the shapes of a job, in the words of a remedy."""
@@ -50,11 +59,11 @@ def simulated(
     """Return the run of an instance under a policy or a broker; see :func:`coalloc.simulate`."""
     if not (isinstance(policy, SharesNodes) and policy.shares_nodes):
         instance.refuse_shared_nodes(f"policy {name!r}")
-    unknown = policy.unknown_words if isinstance(policy, IsIgnorant) else frozenset()
-    why = policy.why_unknown if isinstance(policy, SaysWhy) else ""
-    refuse_words(instance, f"simulate with policy {name!r}", unknown, why)
+    supported = policy.supported_features if isinstance(policy, ListsFeatures) else ENFORCED
+    why = policy.why_unsupported if isinstance(policy, SaysWhy) else ""
+    refuse_unsupported(instance, f"simulate with policy {name!r}", supported, why)
     if instance.shares_nodes:
-        refuse_words(instance, "simulate with time-shared nodes", UNKNOWN_WHERE_SHARED)
+        refuse_unsupported(instance, "simulate with time-shared nodes", ON_SHARED_NODES)
     if isinstance(policy, NeedsMemory) and policy.needs_memory:
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
     router = policy if isinstance(policy, Broker) else None
@@ -96,7 +105,7 @@ def _blaming_first_shapes(instance: Instance, name: str) -> Iterator[None]:
 
 def _in_first_shapes(instance: Instance) -> Instance:
     """Return an instance whose jobs run in their first shapes alone: for policies that choose none."""
-    if "shapes" not in instance.words:
+    if "shapes" not in instance.features:
         return instance
     return instance.replace(jobs=[job.in_shapes[0] for job in instance.jobs])
 

@@ -13,15 +13,15 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.time_base import TimeBase
-from coalloc.instance.words import refuse_words
 from coalloc.models import energy_blocks
 from coalloc.models.energy_costs import costs_of
 from coalloc.objectives import OBJECTIVES
 from coalloc.problem import Problem, discretise_for_energy
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.bounds.energy import UNKNOWN_WORDS, WHY_UNKNOWN, relaxed_energy
+from coalloc.solvers.bounds.energy import SUPPORTED, WHY_UNSUPPORTED, relaxed_energy
 from coalloc.solvers.call import Call, fail_on
 from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.energy_run import ITERATIONS, SEARCH_SHARE, EnergyRun, Point, build, has_model, horizon_within
@@ -115,7 +115,7 @@ def energy_problem(
     instance: Instance, options: SolveOptions, formulation: Any, base: TimeBase | None = None
 ) -> Problem:
     """Return the problem that options ask for; raises :class:`CoallocError` where they are not supported."""
-    refuse_words(instance, f"objective {options.objective!r}", UNKNOWN_WORDS, WHY_UNKNOWN)
+    refuse_unsupported(instance, f"objective {options.objective!r}", SUPPORTED, WHY_UNSUPPORTED)
     if options.links != "strict":
         raise CoallocError(f"links of objective {options.objective!r} must be 'strict', got {options.links!r}")
     fitting = "mode" if options.slot is not None else "blocks" if options.scope == "node" else "auto"

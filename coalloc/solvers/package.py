@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.words import refuse_words
+from coalloc.instance.features import refuse_unsupported
 from coalloc.models.registry import PackageFormulation, StartsFromPackage, module_name, package_formulation_of
 from coalloc.problem import MAX_MODES, Mode, Problem, discretise
 from coalloc.rules.packages import package_schedule
@@ -48,8 +48,8 @@ from coalloc.solvers.search.packages import Work, is_cheaper
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-UNKNOWN_WORDS = frozenset({"deadline", "after", "times", "shapes", "unavailable", "start", "resources"})
-"""The words that packages do not know."""
+SUPPORTED = frozenset({"eligible", "requires"})
+"""The features that packages support."""
 MAX_PLACES = 200_000
 """Jobs times processors up to which the node formulation is built."""
 BUILT_PER_SECOND = 10_000
@@ -173,7 +173,7 @@ def _refuse_unsupported(options: SolveOptions) -> None:
 
 def package_problem(instance: Instance, options: SolveOptions) -> Problem:
     """Return the problem that a package model sees: continuous time; CBS and JPR ignore the links' capacities."""
-    refuse_words(instance, f"model {options.model!r} (all jobs start together)", UNKNOWN_WORDS)
+    refuse_unsupported(instance, f"model {options.model!r} (all jobs start together)", SUPPORTED)
     links = options.links if options.model == "pas" else "ignore"
     return discretise(instance, None, links=links, saturation=options.saturation)
 

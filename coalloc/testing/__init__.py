@@ -8,8 +8,8 @@ from coalloc.testing.brute_force import (
     brute_force_pas,
 )
 from coalloc.testing.brute_force_energy import brute_force_energy
+from coalloc.testing.features import small_feature_instance
 from coalloc.testing.small import SmallSize, small_instance, small_package
-from coalloc.testing.words import small_word_instance
 
 __all__ = [
     "BruteForceResult",
@@ -19,7 +19,7 @@ __all__ = [
     "brute_force_jpr",
     "brute_force_oas",
     "brute_force_pas",
+    "small_feature_instance",
     "small_instance",
     "small_package",
-    "small_word_instance",
 ]

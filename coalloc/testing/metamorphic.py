@@ -22,18 +22,18 @@ from coalloc.allocation import Scope
 from coalloc.execution import execution_time
 from coalloc.fixed import Fixed
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.instance.features import FEATURES
 from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.windows import Window
-from coalloc.instance.words import WORDS
 from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.objectives import OBJECTIVES
 from coalloc.objectives.registry import REGULAR, objective_of
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
 from coalloc.testing.constraints import Apart, Precedence
+from coalloc.testing.features import with_features
 from coalloc.testing.small import SmallSize, small_instance, small_metered_instance, with_due_dates
 from coalloc.testing.transformed import permuted, scaled, shifted, shifted_schedule
-from coalloc.testing.words import with_words
 
 SHIFTS = (1.76e9, 0.0, 1e7, 1e6, 1e8)
 """Seconds by which instances are later than 0: up to Unix time, at which floats are 2.4e-7 s apart."""
@@ -283,8 +283,8 @@ def drawn(asked: Triple, rng: np.random.Generator) -> tuple[Instance, float | No
     if asked.shift:
         instance = instance.replace(running=())
     if asked.objective not in METERED:
-        words = [word for word in WORDS if (word != "start" or not asked.shift) and rng.random() < 0.25]
-        instance = with_due_dates(with_words(instance, rng, words), seed)
+        features = [name for name in FEATURES if (name != "start" or not asked.shift) and rng.random() < 0.25]
+        instance = with_due_dates(with_features(instance, rng, features), seed)
     instance = instance.replace(name=f"triple-{seed}")
     if not asked.is_slotted:
         return instance, None

@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 import coalloc
-from coalloc.api.words import words_table
+from coalloc.api.features import support_table
 from coalloc.cli.app import app
 from coalloc.documents.values import LARGEST
 from coalloc.schemas import KINDS
@@ -158,7 +158,7 @@ def cli_page() -> str:
 def features_page() -> str:
     """Return the page of modelling features, its table of support by method made anew."""
     page = (DOCS / "modelling-features.md").read_text(encoding="utf-8")
-    return re.sub(r"^\| method \|(.*\n\|)*.*\n", lambda _: words_table() + "\n", page, count=1, flags=re.MULTILINE)
+    return re.sub(r"^\| method \|(.*\n\|)*.*\n", lambda _: support_table() + "\n", page, count=1, flags=re.MULTILINE)
 
 
 PAGES = {"reference-files.md": files_page, "reference-cli.md": cli_page, "modelling-features.md": features_page}

@@ -11,8 +11,8 @@ import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.execution import execution_time
 from coalloc.instance.windows import Window
+from coalloc.testing.features import DRAWS
 from coalloc.testing.small import small_instance
-from coalloc.testing.words import DRAWS
 
 MOMENT = 1e-3
 """Seconds of base time of a job that is there for a moment only."""

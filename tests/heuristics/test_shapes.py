@@ -11,7 +11,7 @@ import coalloc
 from coalloc.allocation import Scope
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, Shape, Window
 from coalloc.simulator.policy import Start, State
-from coalloc.testing import small_word_instance
+from coalloc.testing import small_feature_instance
 
 POLICIES = ["easy", "mesd"]
 
@@ -88,7 +88,7 @@ def test_mesd_plans_each_job_in_the_shape_that_runs_shortest_on_what_is_free() -
 @pytest.mark.parametrize("seed", range(8))
 def test_every_run_passes_the_checker(policy: str, seed: int) -> None:
     # simulate checks what it returns; where no job has several shapes the option changes nothing.
-    instance, _ = small_word_instance(seed, words=("shapes", "unavailable", "times", "start"))
+    instance, _ = small_feature_instance(seed, features=("shapes", "unavailable", "times", "start"))
     run = coalloc.simulate(instance, policy, shapes="ends-first")
     assert coalloc.check(instance, run.schedule, links="shared", deadlines="report") == []
     rigid = instance.replace(jobs=[job.replace(shapes=()) for job in instance.jobs])

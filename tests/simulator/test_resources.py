@@ -8,8 +8,8 @@ import pytest
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.extend import Start
-from coalloc.testing import small_word_instance
-from coalloc.testing.words import with_words
+from coalloc.testing import small_feature_instance
+from coalloc.testing.features import with_features
 
 PLATFORM = Platform([Cluster("C1", [NodeGroup(4, 1.0)], link_bandwidth=100.0)], resources={"licences": 2.0})
 ONE = {"licences": 1.0}
@@ -132,7 +132,7 @@ def test_a_job_that_fits_nowhere_in_its_scope_is_named() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_random_runs_pass_the_checker(seed: int) -> None:
     # Every run is checked before it is returned.
-    instance, _ = small_word_instance(seed, words=("unavailable", "start", "eligible", "times"))
-    instance = with_words(instance, np.random.default_rng([seed, 3]), ["resources"])
+    instance, _ = small_feature_instance(seed, features=("unavailable", "start", "eligible", "times"))
+    instance = with_features(instance, np.random.default_rng([seed, 3]), ["resources"])
     for policy in ("fpfs", "easy", "conservative", "mesd"):
         assert len(coalloc.simulate(instance, policy).schedule) == len(instance.jobs)

@@ -21,13 +21,14 @@ from coalloc import (
 from coalloc.extend import Start
 from coalloc.heuristics.backfilling import Easy
 from coalloc.heuristics.registry import POLICIES
+from coalloc.simulator.policy import ENFORCED
 from coalloc.simulator.site import Partition
 from tests.simulator.random_windows import random_instance
 from tests.simulator.slow import Slow
 from tests.strategies import LAW
 
 WATTS = {"idle_watts": 1.0, "static_watts": 2.0, "core_watts": 1.0}
-KNOWING = [name for name in POLICIES if "unavailable" not in getattr(POLICIES[name].make, "unknown_words", ())]
+KNOWING = [name for name in POLICIES if "unavailable" in getattr(POLICIES[name].make, "supported_features", ENFORCED)]
 """Policies that know windows."""
 
 

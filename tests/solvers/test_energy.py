@@ -18,8 +18,8 @@ from coalloc.solvers import energy_run
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.call import Call
 from coalloc.testing.brute_force_energy import brute_force_energy
+from coalloc.testing.features import with_features
 from coalloc.testing.small import small_metered_instance, with_memory
-from coalloc.testing.words import with_words
 from tests.shared import shared
 
 COMPARATIVES = ("energy_1", "energy_2", "energy_3", "edp_2", "edp_3")
@@ -648,7 +648,7 @@ def test_a_job_may_be_on_some_nodes_alone():
 @pytest.mark.parametrize("seed", range(4))
 def test_where_jobs_may_be_agrees_with_brute_force(seed, objective):
     drawn, slot = small_metered_instance(seed)
-    instance = with_words(drawn, np.random.default_rng([seed, 9]), ["eligible", "requires"])
+    instance = with_features(drawn, np.random.default_rng([seed, 9]), ["eligible", "requires"])
     best = brute_force_energy(instance, slot, objective)
     result = coalloc.solve(instance, objective=objective, slot=slot, time_limit=600.0)
     assert (result.status == "infeasible") == (not best.feasible)

@@ -10,7 +10,7 @@ from coalloc import Cluster, CoallocError, Fixed, Instance, InstanceError, Job, 
 from coalloc.fixed import fixings
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing import brute_force_oas, small_instance
-from coalloc.testing.words import with_words
+from coalloc.testing.features import with_features
 from tests.small_instances import TINY
 
 PLATFORM = Platform(
@@ -104,7 +104,7 @@ def test_other_models_refuse_what_is_fixed():
 def test_brute_force_agrees(seed):
     instance, slot = small_instance(seed, TINY)
     rng = np.random.default_rng([seed, 3])
-    instance = with_words(instance, rng, ["shapes"]) if seed % 2 else instance
+    instance = with_features(instance, rng, ["shapes"]) if seed % 2 else instance
     job = instance.jobs[int(rng.integers(len(instance.jobs)))]
     nodes = [node.name for node in instance.platform.nodes]
     within = [nodes[n] for n in rng.permutation(len(nodes))[: max(1, 2 * len(nodes) // 3)].tolist()]

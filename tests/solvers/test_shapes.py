@@ -11,7 +11,7 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.pumpkin import Question
 from coalloc.solvers.bounds.simple import least_works, packing
 from coalloc.solvers.search.running_sets import RunningSets
-from coalloc.testing import brute_force_oas, small_word_instance
+from coalloc.testing import brute_force_oas, small_feature_instance
 from coalloc.testing.small import SmallSize
 
 FORMULATIONS = ("auto", "mode", "count", "node")
@@ -181,6 +181,6 @@ def test_what_is_said_of_a_schedule_is_said_of_its_shapes():
 def test_shapes_that_take_equally_long_do_not_contradict_each_other():
     # Seen on this instance: CP-SAT called optional intervals of equal length infeasible. Best are 9 slots of 12.5 s.
     size = SmallSize(max_jobs=3, max_slots=12, max_processors=6)
-    instance, slot = small_word_instance(39, size, ("shapes", "times", "unavailable", "after", "deadline"))
+    instance, slot = small_feature_instance(39, size, ("shapes", "times", "unavailable", "after", "deadline"))
     assert brute_force_oas(instance, slot).objective == 112.5
     assert coalloc.solve(instance, slot=slot).objective == 112.5

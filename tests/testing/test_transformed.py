@@ -7,7 +7,7 @@ import pytest
 
 from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule, Shape, check
 from coalloc.instance.windows import Window
-from coalloc.testing import small_word_instance
+from coalloc.testing import small_feature_instance
 from coalloc.testing.transformed import permuted, scaled, shifted, shifted_schedule
 
 GROUPS = [NodeGroup(2, power=1.0), NodeGroup(1, power=0.5, cores=2)]
@@ -59,7 +59,7 @@ def test_nodes_keep_what_they_are_in_another_order():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_nothing_is_lost_in_another_order(seed):
-    before, _ = small_word_instance(seed)
+    before, _ = small_feature_instance(seed)
     after = permuted(before, np.random.default_rng(seed))
     for name in ("jobs", "running"):
         assert len(getattr(after, name)) == len(getattr(before, name))

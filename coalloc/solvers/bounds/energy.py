@@ -11,9 +11,9 @@ import time
 
 from coalloc.allocation import Scope
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.power import has_power_states
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
-from coalloc.instance.words import WORDS, refuse_words
 from coalloc.models.energy_rates import Rates, always_on_rates, node_rates, switched_rates
 from coalloc.models.energy_relaxation import build
 from coalloc.problem import Problem, discretise
@@ -23,9 +23,9 @@ from coalloc.solvers.bounds.energy_by_makespan import MAX_PLACES, EnergyByMakesp
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.result import SolveStatus
 
-UNKNOWN_WORDS = frozenset(WORDS) - {"eligible", "requires"}
-"""The words that energy and EDP do not know: all but where a job may be, which is as where it finds memory."""
-WHY_UNKNOWN = (
+SUPPORTED = frozenset({"eligible", "requires"})
+"""The features that energy and EDP support: where a job may be, which is as where it finds memory."""
+WHY_UNSUPPORTED = (
     "energy methods support only rigid jobs with one reference run time, without precedence, that use processors, "
     "links "
     "and memory on permanently available nodes"
@@ -47,7 +47,7 @@ def energy_bound(
 
     Raises :class:`CoallocError` where watts are missing, or where no schedule keeps ``makespan_limit`` (s).
     """
-    refuse_words(instance, f"lower_bound with objective {objective!r}", UNKNOWN_WORDS, WHY_UNKNOWN)
+    refuse_unsupported(instance, f"lower_bound with objective {objective!r}", SUPPORTED, WHY_UNSUPPORTED)
     deadline = time.perf_counter() + time_limit
     problem = discretise(instance, None, scope=scope)
     rates = _rates(problem, power_management, working)

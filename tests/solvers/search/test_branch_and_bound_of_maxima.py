@@ -7,7 +7,7 @@ import pytest
 import coalloc
 from coalloc import Cluster, Fixed, Instance, Job, NodeGroup, Platform
 from coalloc.testing.brute_force import brute_force_oas
-from coalloc.testing.words import small_word_instance
+from coalloc.testing.features import small_feature_instance
 
 SOURCE = "branch and bound for maxima"
 
@@ -44,7 +44,7 @@ def test_that_nothing_keeps_what_is_fixed_is_proven_where_a_job_may_end_whenever
 
 @pytest.mark.parametrize("seed", range(8))
 def test_it_proves_what_brute_force_finds(seed):
-    instance, slot = small_word_instance(seed)
+    instance, slot = small_feature_instance(seed)
     due = [job.replace(due_date=10.0 * (j % 3)) for j, job in enumerate(instance.jobs)]
     instance = instance.replace(jobs=due)
     clock = slot if seed % 2 else None

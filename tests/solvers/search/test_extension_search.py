@@ -21,7 +21,7 @@ from coalloc.solvers.search.branch_and_bound import BranchAndBound
 from coalloc.solvers.search.branch_and_bound_of_sums import BranchAndBoundOfSums
 from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.extension_search import may_search
-from coalloc.testing import brute_force_oas, small_word_instance
+from coalloc.testing import brute_force_oas, small_feature_instance
 from coalloc.testing.constraints import Apart
 
 CLOSE = 1e-6
@@ -133,7 +133,7 @@ def test_it_knows_no_constraint_of_another_kind() -> None:
 @pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_the_search_equals_brute_force(seed: int, objective: Any) -> None:
-    instance, slot = small_word_instance(seed)
+    instance, slot = small_feature_instance(seed)
     grid = None if seed % 3 else slot
     problem = discretise(instance, grid)
     assert may_search(problem)

@@ -1,6 +1,6 @@
-"""Agreement of ``solve`` with brute force on 2000 random instances that mix the words of an instance.
+"""Agreement of ``solve`` with brute force on 2000 random instances that mix the features of an instance.
 
-Each seed is one instance of :mod:`coalloc.testing.words`; it is solved in slots and in continuous time, for two
+Each seed is one instance of :mod:`coalloc.testing.features`; it is solved in slots and in continuous time, for two
 objectives, by the portfolio with CP-SAT and without, and in slots by each formulation. A solve disagrees where
 "optimal" is said of another objective than that of brute force, "infeasible" is said wrongly, a bound is above the
 optimum, an objective below it, or the checker refuses the schedule of brute force. Where time ran out, bound and
@@ -30,12 +30,12 @@ from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, markdown
 from coalloc.documents.storage import write_atomically
-from coalloc.instance.words import WORDS
+from coalloc.instance.features import FEATURES
 from coalloc.solvers.backends import cpsat
-from coalloc.testing import brute_force_oas, small_word_instance
+from coalloc.testing import brute_force_oas, small_feature_instance
 from coalloc.testing.brute_force import BruteForceResult, Objective
+from coalloc.testing.features import with_features
 from coalloc.testing.small import NODE_MODEL_SIZE, SmallSize
-from coalloc.testing.words import with_words
 
 NUM_SEEDS, SEEDS_PER_CALL = 2000, 10
 PORTFOLIO, WITHOUT_CPSAT = "portfolio", "no CP-SAT"
@@ -50,27 +50,27 @@ LIMIT = 3600.0
 def compared(argument: Mapping[str, Any]) -> Row:
     """Return a row for each solve of some seeds, under ``rows``."""
     first = argument["first"]
-    rows = [row for seed in range(first, first + argument["seeds"]) for row in rows_of_seed(seed, argument["word"])]
+    rows = [row for seed in range(first, first + argument["seeds"]) for row in rows_of_seed(seed, argument["feature"])]
     return {"status": "compared", "rows": rows}
 
 
-def drawn(seed: int, size: SmallSize | None, word: str) -> tuple[coalloc.Instance, float]:
-    """Return the instance of a seed and its slot, s; it says something by a word, if one is given."""
-    instance, slot = small_word_instance(seed, size)
-    if word and word not in instance.words:
-        instance = with_words(instance, np.random.default_rng([seed, 3]), [word])
+def drawn(seed: int, size: SmallSize | None, feature: str) -> tuple[coalloc.Instance, float]:
+    """Return the instance of a seed and its slot, s; it says something by a feature, if one is given."""
+    instance, slot = small_feature_instance(seed, size)
+    if feature and feature not in instance.features:
+        instance = with_features(instance, np.random.default_rng([seed, 3]), [feature])
     return instance, slot
 
 
-def rows_of_seed(seed: int, word: str = "") -> Iterator[Row]:
+def rows_of_seed(seed: int, feature: str = "") -> Iterator[Row]:
     """Yield what each method says of an instance, beside brute force."""
-    instance, slot = drawn(seed, None, word)
+    instance, slot = drawn(seed, None, feature)
     for objective in OBJECTIVES:
         for grid in (slot, None):
             best = brute_force_oas(instance, grid, objective)
             for method in METHODS[:2] if grid is None else METHODS[:4]:
                 yield _row(method, instance, grid, objective, best) | {"seed": seed}
-    small, slot = drawn(seed, NODE_MODEL_SIZE, word)
+    small, slot = drawn(seed, NODE_MODEL_SIZE, feature)
     for objective in OBJECTIVES:
         best = brute_force_oas(small, slot, objective)
         yield _row("node", small, slot, objective, best) | {"seed": seed}
@@ -85,7 +85,7 @@ def _row(
         "method": method,
         "time": "continuous" if slot is None else "slots",
         "objective": objective,
-        "words": sorted(instance.words),
+        "features": sorted(instance.features),
         "status": status,
         "seconds": time.perf_counter() - began,
         "disagreement": fault,
@@ -133,18 +133,18 @@ def report(rows: Sequence[Row], seeds: int, command: str) -> str:
     """Return the page in Markdown."""
     ran, wrong = {row["seed"] for row in rows}, [row for row in rows if row["disagreement"]]
     pairs = pairs_of(rows)
-    missing = [f"`{one}` with `{other}`" for one, other in combinations(WORDS, 2) if not pairs[one, other]]
+    missing = [f"`{one}` with `{other}`" for one, other in combinations(FEATURES, 2) if not pairs[one, other]]
     lines = [f"- seed {r['seed']}, {r['method']}, {r['time']}, {r['objective']}: {r['disagreement']}" for r in wrong]
     sections = [
-        "# Words beside brute force",
+        "# Modelling features compared with brute force",
         f"{code_sentence(('highspy', 'ortools', 'python'))}. Seeds 0 to {seeds - 1}, {len(ran)} of {seeds} compared: "
         f"{len(rows)} solves, {len(wrong)} disagree. Made by `{command}`; the protocol is in "
         "[../README.md](../README.md).",
         f"Formulation `node` has smaller instances of the same seeds. Limits: {SOLVE_LIMIT:g} s in slots, "
         f"{CONTINUOUS_LIMIT:g} s in continuous time.",
         method_table(rows),
-        "## Pairs of words",
-        "In how many of the instances that were solved each word occurs (in the diagonal), and each pair of words. "
+        "## Pairs of features",
+        "Number of solved instances in which each feature (diagonal) and each pair of features occurs. "
         f"Pairs that do not occur: {', '.join(missing) or 'none'}.",
         pair_table(pairs),
         "## Disagreements",
@@ -169,39 +169,41 @@ def method_table(rows: Sequence[Row]) -> str:
 
 
 def pairs_of(rows: Sequence[Row]) -> Counter[tuple[str, str]]:
-    """Return in how many instances each pair of words occurs, and each word, with itself."""
-    instances = {(row["seed"], row["method"] == "node"): row["words"] for row in rows}
+    """Return in how many instances each pair of features occurs, and each feature, with itself."""
+    instances = {(row["seed"], row["method"] == "node"): row["features"] for row in rows}
     found: Counter[tuple[str, str]] = Counter()
-    for words in instances.values():
-        found.update((one, other) for one in words for other in words)
+    for features in instances.values():
+        found.update((one, other) for one in features for other in features)
     return found
 
 
 def pair_table(pairs: Counter[tuple[str, str]]) -> str:
-    """Return the counts of the pairs, a line and a column for each word."""
-    heads = ("word", *(f"`{word}`" for word in WORDS))
-    return markdown(Table.of(heads, [[f"`{one}`", *(pairs[one, other] for other in WORDS)] for one in WORDS]))
+    """Return the counts of the pairs, a line and a column for each feature."""
+    heads = ("feature", *(f"`{feature}`" for feature in FEATURES))
+    return markdown(Table.of(heads, [[f"`{one}`", *(pairs[one, other] for other in FEATURES)] for one in FEATURES]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help=f"seeds 0, 1, ... (default {NUM_SEEDS})")
-    parser.add_argument("--word", default="", choices=("", *WORDS), help="every instance says something by this word")
+    parser.add_argument(
+        "--feature", default="", choices=("", *FEATURES), help="a feature that every instance uses"
+    )
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="processes at a time (default 1)")
-    parser.add_argument("--output", type=new_page, default=RESULTS / "words.md", help="the page")
-    parser.add_argument("--store", type=Path, default=RESULTS / "words.sqlite", help="where seeds are kept")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "features.md", help="the page")
+    parser.add_argument("--store", type=Path, default=RESULTS / "features.sqlite", help="where seeds are kept")
     options = parser.parse_args(arguments)
     firsts = range(0, options.seeds, SEEDS_PER_CALL)
     calls = [
-        Call(compared, {"first": n, "seeds": min(SEEDS_PER_CALL, options.seeds - n), "word": options.word}, LIMIT)
+        Call(compared, {"first": n, "seeds": min(SEEDS_PER_CALL, options.seeds - n), "feature": options.feature}, LIMIT)
         for n in firsts
     ]
     if not options.report:
         run_shown(calls, options.store, options.jobs, _line)
     outcomes = [outcome for outcome in outcomes_of(calls, options.store) if outcome is not None]
     rows = [row for outcome in outcomes for row in outcome.get("rows", ())]
-    write_atomically(options.output, report(rows, options.seeds, command_of("words", parser, options)))
+    write_atomically(options.output, report(rows, options.seeds, command_of("features", parser, options)))
     print(f"wrote {options.output}: {len(rows)} solves")
     return 1 if any(row["disagreement"] for row in rows) or any(map(is_failed, outcomes)) else 0
 

@@ -1,6 +1,6 @@
-"""Small random instances that use the words of :mod:`coalloc.instance.words`, any of them together.
+"""Small random instances that use the features of :mod:`coalloc.instance.features`, any of them together.
 
-What an instance of :mod:`coalloc.testing.small` says is kept; words are added to it, some of which make it infeasible.
+Features are added to an instance of :mod:`coalloc.testing.small`; some make it infeasible.
 """
 
 from __future__ import annotations
@@ -12,49 +12,49 @@ import numpy as np
 
 from coalloc.execution import execution_time
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape
+from coalloc.instance.features import FEATURES
 from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.resources import total_of
 from coalloc.instance.windows import Window
-from coalloc.instance.words import WORDS
 from coalloc.testing.small import SmallSize, small_instance
 
-FEATURES = ("gpu", "ssd")
+NODE_FEATURES = ("gpu", "ssd")
 """What nodes may have."""
 SHARE = 0.35
-"""Share of the words that an instance uses."""
+"""Share of the features that an instance uses."""
 
 MOST_STRETCHED = 2.0
 """What a shape takes at most, as a multiple of the first: models have slots for it."""
 
-WORD_SIZE = SmallSize(max_jobs=4, max_slots=18)
-"""What brute force still enumerates in a moment whatever the words."""
+FEATURE_SIZE = SmallSize(max_jobs=4, max_slots=18)
+"""What brute force still enumerates in a moment whatever the features."""
 
 T = TypeVar("T", NodeGroup, Cluster)
 
 Draw = Callable[[np.random.Generator, Instance], Instance]
 
 
-def small_word_instance(
-    seed: int, size: SmallSize | None = None, words: Collection[str] | None = None
+def small_feature_instance(
+    seed: int, size: SmallSize | None = None, features: Collection[str] | None = None
 ) -> tuple[Instance, float]:
-    """Return an instance that uses some words, and a slot length, s; the same for the same arguments.
+    """Return an instance that uses some features, and a slot length, s; the same for the same arguments.
 
-    ``words`` are those that it may use, of which about a third are drawn, two at least; None: all that there are. A
-    word may have nothing to say: an instance of one job has no precedence.
+    ``features`` are those that it may use, of which about a third are drawn, two at least; None: all that there are. A
+    feature may have nothing to say: an instance of one job has no precedence.
     """
-    instance, slot = small_instance(seed, size or WORD_SIZE)
+    instance, slot = small_instance(seed, size or FEATURE_SIZE)
     rng = np.random.default_rng([seed, 2])
-    known = [word for word in WORDS if words is None or word in words]
+    known = [feature for feature in FEATURES if features is None or feature in features]
     drawn = rng.permutation(len(known))[: max(2, int(rng.binomial(len(known), SHARE)))]
-    return with_words(instance, rng, [known[w] for w in drawn]), slot
+    return with_features(instance, rng, [known[w] for w in drawn]), slot
 
 
-def with_words(instance: Instance, rng: np.random.Generator, words: Collection[str]) -> Instance:
-    """Return an instance that says something by each of these words, in their order in :data:`WORDS`."""
-    for word in WORDS:
-        if word in words:
-            instance = DRAWS[word](rng, instance)
-    return instance.replace(name=f"{instance.name}-words")
+def with_features(instance: Instance, rng: np.random.Generator, features: Collection[str]) -> Instance:
+    """Return an instance that says something by each of these features, in their order in :data:`FEATURES`."""
+    for feature in FEATURES:
+        if feature in features:
+            instance = DRAWS[feature](rng, instance)
+    return instance.replace(name=f"{instance.name}-features")
 
 
 def _with_deadlines(rng: np.random.Generator, instance: Instance) -> Instance:
@@ -95,7 +95,7 @@ def _with_features(rng: np.random.Generator, instance: Instance) -> Instance:
     """Return an instance in which most nodes have features, and half the jobs require one; few find too little room."""
 
     def equipped(group: NodeGroup) -> NodeGroup:
-        return group.replace(features=[feature for feature in FEATURES if rng.random() < 0.7])
+        return group.replace(features=[feature for feature in NODE_FEATURES if rng.random() < 0.7])
 
     clusters = [c.replace(nodes=[equipped(group) for group in c.nodes]) for c in instance.platform.clusters]
     platform = instance.platform.replace(clusters=clusters)
@@ -258,4 +258,4 @@ DRAWS: Mapping[str, Draw] = {
     "start": _with_reservations,
     "resources": _with_resources,
 }
-"""What adds each word."""
+"""What adds each feature."""

@@ -1,4 +1,4 @@
-"""The checker knows the words of an instance: each mutation of a valid schedule breaks just its rule."""
+"""The checker knows the features of an instance: each mutation of a valid schedule breaks just its rule."""
 
 from __future__ import annotations
 

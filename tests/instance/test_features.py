@@ -1,8 +1,10 @@
-"""Words of version 2: in files, their faults, and the methods that refuse them."""
+"""Features of version 2: in files, their faults, and the methods that refuse them."""
 
 from __future__ import annotations
 
 import json
+import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,14 +12,15 @@ import pytest
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape
 from coalloc.documents.kinds import document_of
+from coalloc.instance.features import BASIC, FEATURES, refuse_undeclared, refuse_unsupported
 from coalloc.instance.files import INSTANCE, PLATFORM
 from coalloc.instance.windows import Window
-from coalloc.instance.words import WORDS
-from coalloc.testing.words import DRAWS, small_word_instance
+from coalloc.simulator.policy import ENFORCED
+from coalloc.testing.features import DRAWS, small_feature_instance
 
 PLAIN = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=10.0)])
 EQUIPPED = Platform([Cluster("C1", [NodeGroup(2, power=1.0, features=["gpu"])], link_bandwidth=10.0)])
-WORDED = {
+EXAMPLES = {
     "deadline": Instance(PLAIN, [Job("J1", 1, 10.0, deadline=20.0)]),
     "after": Instance(PLAIN, [Job("J1", 1, 10.0), Job("J2", 1, 10.0, after=["J1"])]),
     "eligible": Instance(PLAIN, [Job("J1", 1, 10.0, eligible=["C1"])]),
@@ -33,26 +36,28 @@ WORDED = {
         [Job("J1", 1, 10.0, resources={"licences": 1.0}), Job("J2", 1, 5.0, task_resources={"licences": 1.0})],
     ),
 }
-"""An instance that uses one word."""
+"""An instance that uses one feature."""
 
 
 def lines(error: pytest.ExceptionInfo[InstanceError]) -> list[str]:
     return str(error.value).splitlines()
 
 
-def test_there_is_an_example_and_a_draw_of_each_word():
-    assert list(WORDED) == list(WORDS) == list(DRAWS)
-    assert {word: set(instance.words) for word, instance in WORDED.items()} == {word: {word} for word in WORDS}
-    assert Instance(PLAIN, [Job("J1", 1, 10.0)]).words == set()
+def test_there_is_an_example_and_a_draw_of_each_feature():
+    assert list(EXAMPLES) == list(FEATURES) == list(DRAWS)
+    assert {feature: set(instance.features) for feature, instance in EXAMPLES.items()} == {
+        feature: {feature} for feature in FEATURES
+    }
+    assert Instance(PLAIN, [Job("J1", 1, 10.0)]).features == set()
 
 
-@pytest.mark.parametrize("word", WORDS)
-def test_a_file_that_uses_a_word_is_of_version_2(word, tmp_path):
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_file_that_uses_a_feature_is_of_version_2(feature, tmp_path):
     path = tmp_path / "instance.json"
-    coalloc.write_instance(WORDED[word], path)
+    coalloc.write_instance(EXAMPLES[feature], path)
     document = json.loads(path.read_text())
     assert document["version"] == 2
-    assert coalloc.read_instance(path) == WORDED[word]
+    assert coalloc.read_instance(path) == EXAMPLES[feature]
     path.write_text(json.dumps(document | {"version": 1}))
     with pytest.raises(
         InstanceError, match=r'requires version 2 of the format, the file has version 1: set "version": 2$'
@@ -66,8 +71,10 @@ def test_a_file_that_uses_none_stays_of_version_1():
     assert document_of(EQUIPPED, PLATFORM)["version"] == 2
 
 
-def test_a_file_of_version_1_names_each_younger_word(tmp_path: Path):
-    instance = WORDED["requires"].replace(jobs=[Job("J1", 1, 10.0, requires=["gpu"]), Job("J2", 1, 1.0, deadline=0.0)])
+def test_a_file_of_version_1_names_each_younger_feature(tmp_path: Path):
+    instance = EXAMPLES["requires"].replace(
+        jobs=[Job("J1", 1, 10.0, requires=["gpu"]), Job("J2", 1, 1.0, deadline=0.0)]
+    )
     path = tmp_path / "instance.json"
     path.write_text(json.dumps(document_of(instance, INSTANCE) | {"version": 1}))
     with pytest.raises(InstanceError) as caught:
@@ -106,7 +113,7 @@ def test_a_cycle_is_named_in_full():
 
 
 @pytest.mark.parametrize(
-    ("word", "keywords", "who"),
+    ("feature", "keywords", "who"),
     [
         ("deadline", {"model": "pas"}, "model 'pas' (all jobs start together)"),
         ("after", {"model": "cbs"}, "model 'cbs' (all jobs start together)"),
@@ -114,32 +121,66 @@ def test_a_cycle_is_named_in_full():
         ("times", {"objective": "edp", "slot": 1.0}, "objective 'edp'"),
     ],
 )
-def test_what_does_not_know_a_word_refuses_it_in_one_line(word, keywords, who):
+def test_what_does_not_support_a_feature_refuses_it_in_one_line(feature, keywords, who):
     with pytest.raises(CoallocError) as caught:
-        coalloc.solve(WORDED[word], **keywords)
+        coalloc.solve(EXAMPLES[feature], **keywords)
     sentence, _, why = str(caught.value).partition(": ")
-    assert sentence == f"{who} does not support {word!r}, which this instance uses"
+    assert sentence == f"{who} does not support {feature!r}, which this instance uses"
     assert bool(why) == ("objective" in keywords)
+
+
+def test_a_method_supports_only_what_it_lists():
+    instance = EXAMPLES["deadline"].replace(jobs=[Job("J1", 1, 10.0, deadline=20.0, eligible=["C1"])])
+    refuse_unsupported(instance, "it", {"deadline", "eligible"})
+    with pytest.raises(coalloc.UnsupportedFeature) as caught:
+        refuse_unsupported(instance, "it", set(), "it cannot")
+    assert (caught.value.method, caught.value.features) == ("it", ("deadline", "eligible"))
+    assert str(caught.value) == "it does not support 'deadline' and 'eligible', which this instance uses: it cannot"
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_each_feature_refuses_where_it_is_not_listed(name, monkeypatch):
+    # As a feature that is new, and that exact methods, runs and the checker have not heard of.
+    schedule = coalloc.solve(EXAMPLES[name], time_limit=1.0).schedule
+    for module in ("coalloc.problem.discretisation.SUPPORTED", "coalloc.checker.SUPPORTED"):
+        monkeypatch.setattr(module, sys.modules[module.rpartition(".")[0]].SUPPORTED - {name})
+    monkeypatch.setattr("coalloc.simulator.simulation.ENFORCED", ENFORCED - {name})
+    for asked in (coalloc.solve, coalloc.lower_bound, coalloc.build_model, partial(coalloc.simulate, policy="easy")):
+        with pytest.raises(coalloc.UnsupportedFeature, match=f"does not support '{name}', which this instance uses"):
+            asked(EXAMPLES[name])
+    with pytest.raises(coalloc.UnsupportedFeature, match=f"^check does not support '{name}'"):
+        coalloc.check(EXAMPLES[name], schedule)
+
+
+def test_a_field_that_nobody_declares_fails_at_import():
+    fields = {field for feature in FEATURES.values() for field in feature.fields}
+    fields |= {f"{owner}.{name}" for owner, names in BASIC.items() for name in names}
+    known = {owner: [field.partition(".")[2] for field in fields if field.startswith(f"{owner}.")] for owner in BASIC}
+    refuse_undeclared(known)
+    with pytest.raises(TypeError, match=r"see \['Job.colour'\]"):
+        refuse_undeclared(known | {"Job": [*known["Job"], "colour"]})
+    with pytest.raises(TypeError, match=r"see \['Shape.tasks'\]"):
+        refuse_undeclared(known | {"Shape": ["base_time", "estimate", "times"]})
 
 
 def test_bounds_of_energy_refuse_as_well():
     with pytest.raises(CoallocError, match=r"^lower_bound with objective 'energy' does not support 'deadline'"):
-        coalloc.lower_bound(WORDED["deadline"], "energy")
+        coalloc.lower_bound(EXAMPLES["deadline"], "energy")
 
 
-@pytest.mark.parametrize("word", WORDS)
-def test_a_schedule_replayed_is_the_same(word):
-    solved = coalloc.solve(WORDED[word], time_limit=1.0).schedule
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_schedule_replayed_is_the_same(feature):
+    solved = coalloc.solve(EXAMPLES[feature], time_limit=1.0).schedule
     for starts in ("keep", "left"):
-        assert list(coalloc.replay(WORDED[word], solved, starts=starts)) == list(solved)
+        assert list(coalloc.replay(EXAMPLES[feature], solved, starts=starts)) == list(solved)
 
 
-def test_random_instances_use_every_pair_of_words():
+def test_random_instances_use_every_pair_of_features():
     pairs = set()
     for seed in range(120):
-        used = small_word_instance(seed)[0].words
+        used = small_feature_instance(seed)[0].features
         pairs |= {(one, other) for one in used for other in used if one < other}
-    assert len(pairs) == len(WORDS) * (len(WORDS) - 1) // 2
+    assert len(pairs) == len(FEATURES) * (len(FEATURES) - 1) // 2
 
 
 def test_faults_of_windows_and_reservations():
@@ -178,7 +219,7 @@ def test_faults_of_windows_and_reservations():
 
 def test_a_processor_may_be_reserved_for_one_after_the_other():
     running = [RunningJob(Job(f"R{n}", 1, 1.0), ["C1/0"], 5.0 * n + 5.0, start=5.0 * n) for n in range(3)]
-    assert Instance(PLAIN, [], running).words == {"start"}
+    assert Instance(PLAIN, [], running).features == {"start"}
 
 
 def test_a_reservation_of_a_part_of_a_node_is_refused_where_nodes_are_counted():

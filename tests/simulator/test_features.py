@@ -1,4 +1,4 @@
-"""Policies keep to the words of an instance, or refuse; what is waited for is derived by hand."""
+"""Policies keep to the features of an instance, or refuse; what is waited for is derived by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, RunningJob
 from coalloc.extend import Start
 from coalloc.heuristics.registry import POLICIES
-from coalloc.instance.words import WORDS
-from coalloc.simulator.policy import IsIgnorant
-from coalloc.testing import SmallSize, small_word_instance
+from coalloc.simulator.policy import ENFORCED, ListsFeatures
+from coalloc.testing import SmallSize, small_feature_instance
 
 DEDICATED = [name for name in POLICIES if name != "loras"]
 SIZE = SmallSize(max_jobs=8, max_slots=200)
@@ -43,13 +42,13 @@ def narrow(job):
 
 @pytest.mark.parametrize("passes", ["batch", "per-event"])
 @pytest.mark.parametrize("name", DEDICATED)
-def test_no_run_breaks_a_word(name, passes):
-    """Runs are checked; a policy that ignored a word would ask for starts that are refused."""
+def test_no_run_breaks_a_feature(name, passes):
+    """Runs are checked; a policy that ignored a feature would ask for starts that are refused."""
     num_runs, refusals = 0, []
     made = POLICIES[name].make
-    unknown = made.unknown_words if isinstance(made, IsIgnorant) else ()
+    supported = made.supported_features if isinstance(made, ListsFeatures) else ENFORCED
     for seed in range(25):
-        instance = with_watts(small_word_instance(seed, SIZE, WORDS.keys() - unknown)[0])
+        instance = with_watts(small_feature_instance(seed, SIZE, supported)[0])
         if name == "grid":
             instance = instance.replace(platform=of_one_power(instance.platform))
         if name in ("grid", "pcbe", "node-list"):

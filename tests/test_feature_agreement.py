@@ -1,4 +1,4 @@
-"""The words of an instance against brute force: every formulation, in slots and in continuous time, and packages."""
+"""The features of an instance against brute force: every formulation, in slots and in continuous time, and packages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import coalloc
 from coalloc.instance import Instance
-from coalloc.testing import brute_force_cbs, brute_force_jpr, brute_force_oas, brute_force_pas, small_word_instance
+from coalloc.testing import brute_force_cbs, brute_force_jpr, brute_force_oas, brute_force_pas, small_feature_instance
 from coalloc.testing.brute_force import Objective
 from tests.small_instances import TINY
 
@@ -35,26 +35,26 @@ def assert_agrees(instance: Instance, slot: float, objective: Objective, formula
 @pytest.mark.usefixtures("cpsat_or_not")
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(6))
-def test_the_portfolio_knows_the_words(seed: int, objective: Objective) -> None:
-    assert_agrees(*small_word_instance(seed), objective, "auto")
+def test_the_portfolio_knows_the_features(seed: int, objective: Objective) -> None:
+    assert_agrees(*small_feature_instance(seed), objective, "auto")
 
 
 @pytest.mark.parametrize("formulation", ["mode", "count"])
 @pytest.mark.parametrize("seed", range(6, 12))
-def test_a_formulation_knows_the_words(seed: int, formulation: str) -> None:
-    assert_agrees(*small_word_instance(seed), OBJECTIVES[seed % 2], formulation)
+def test_a_formulation_knows_the_features(seed: int, formulation: str) -> None:
+    assert_agrees(*small_feature_instance(seed), OBJECTIVES[seed % 2], formulation)
 
 
 @pytest.mark.parametrize("seed", range(12, 16))
-def test_the_node_model_knows_the_words(seed: int) -> None:
-    assert_agrees(*small_word_instance(seed, TINY), "makespan", "node")
+def test_the_node_model_knows_the_features(seed: int) -> None:
+    assert_agrees(*small_feature_instance(seed, TINY), "makespan", "node")
 
 
 @pytest.mark.usefixtures("cpsat_or_not")
 @pytest.mark.parametrize("seed", [20, 21])
-def test_continuous_time_knows_the_words(seed: int) -> None:
+def test_continuous_time_knows_the_features(seed: int) -> None:
     # It holds whenever time runs out, so little is given.
-    instance, _ = small_word_instance(seed)
+    instance, _ = small_feature_instance(seed)
     best = brute_force_oas(instance, None).objective
     result = coalloc.solve(instance, time_limit=0.5)
     assert math.isfinite(best) or result.status in ("infeasible", "unknown")
@@ -68,7 +68,7 @@ def test_continuous_time_knows_the_words(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_packages_know_where_jobs_may_be(seed: int) -> None:
-    instance, _ = small_word_instance(seed, words=("eligible", "requires"))
+    instance, _ = small_feature_instance(seed, features=("eligible", "requires"))
     for model, brute_force in (("pas", brute_force_pas), ("cbs", brute_force_cbs), ("jpr", brute_force_jpr)):
         best = brute_force(instance)
         result = coalloc.solve(instance, model=model, time_limit=LIMIT)
