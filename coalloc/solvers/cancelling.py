@@ -1,15 +1,14 @@
 """A solve that another thread stops: KeyboardInterrupt is raised in it, as Ctrl-C does in the main thread alone.
 
-So all that heeds Ctrl-C heeds this, wherever the solve is, and it returns what is known. Libraries lose such an
-exception where it happens to reach a bare ``except:`` of theirs (Pyomo has dozens) or a destructor: it is raised again
-until a handler of the solvers has said that it was :func:`noticed`.
+So all that heeds Ctrl-C heeds this, wherever the solve is, and it returns what is known. Such an exception is lost
+where it happens to reach a callback of the garbage collector, a destructor, or a bare ``except:`` (Pyomo has dozens):
+it is raised again until a handler of the solvers has said that it was :func:`noticed`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
@@ -18,22 +17,14 @@ from coalloc.instance import CoallocError
 
 T = TypeVar("T")
 POLL = 0.1
-"""Seconds between two looks at whether the solve is over, or has lost its exception."""
+"""Seconds between two looks at whether the solve is over, while its event is not set."""
+AGAIN = 1.0
+"""Seconds after which an exception that was not noticed is raised again: a handler takes much less."""
 
 _locks: dict[int, AbstractContextManager[Any]] = {}
 """For each thread that may be stopped, by its identifier, what is held, perhaps again, while it must not be."""
 _ends: dict[int, Callable[[], None]] = {}
 """For each thread that may be stopped, what is called once it need not be stopped any more."""
-_raised: dict[int, weakref.ref[Cancelled]] = {}
-"""For each thread that was stopped, its exception: alive while it is on its way to a handler."""
-
-
-class Cancelled(KeyboardInterrupt):
-    """Raised in a thread that another one stops."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        _raised[threading.get_ident()] = weakref.ref(self)
 
 
 def noticed() -> None:
@@ -63,10 +54,9 @@ def cancellable(event: threading.Event | None, work: Callable[[], T]) -> T:
             pass
         while not is_over.is_set():
             with lock:
-                is_on_its_way = thread in _raised and _raised[thread]() is not None
-                if not is_over.is_set() and not is_on_its_way:
-                    _raise_in(thread, Cancelled)
-            is_over.wait(POLL)
+                if not is_over.is_set():
+                    _raise_in(thread, KeyboardInterrupt)
+            is_over.wait(AGAIN)
 
     def end() -> None:
         with lock:
@@ -85,7 +75,6 @@ def cancellable(event: threading.Event | None, work: Callable[[], T]) -> T:
     finally:
         is_over.set()
         del _locks[thread], _ends[thread]
-        _raised.pop(thread, None)
     if not found:
         raise CoallocError("the solve was cancelled before it had a result")
     return found[0]
