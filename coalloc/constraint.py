@@ -1,9 +1,8 @@
-"""What restricts a schedule beyond processors and links: objects, each of which says what it forbids.
+"""What restricts a schedule beyond processors and links: objects, each of which declares what it forbids.
 
-A search asks from when on and until when a job may run, on which classes, and where the next start is that nothing
-forbids beside the jobs that are placed. Models ask for rows, in a small vocabulary that every back-end speaks. Bounds
-of the problem without the constraint stay bounds with it, for it only takes schedules away. The checker does not ask:
-what the house itself knows is checked by a rule of its own, and a constraint of the user's own by :meth:`faults`.
+Declarations are data: time bounds and node classes of single jobs, and rows that tie times of jobs. Searches, models,
+CP-SAT and :meth:`Constraint.faults` read the same ones. Bounds of the problem without the constraint remain bounds with
+it, for it only removes schedules. The checker does not ask: for what instances state it has rules of its own.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import ClassVar, Literal, Protocol
 
-from coalloc.allocation import NodeClass
+from coalloc.allocation import NodeClass, allocation_of, node_classes
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
@@ -64,6 +64,12 @@ class NotTogether:
 
     jobs: tuple[str, ...]
 
+    def faults(self, placed: Mapping[str, PlacedJob], tolerance: float) -> Iterator[str]:
+        """Yield a sentence for each pair of jobs that overlap by more than a tolerance, s."""
+        for one, other in combinations(self.jobs, 2):
+            if min(placed[one].end, placed[other].end) - max(placed[one].start, placed[other].start) > tolerance:
+                yield f"jobs {quoted(one)} and {quoted(other)} run at the same time"
+
 
 @dataclass(frozen=True, slots=True)
 class TimeRow:
@@ -106,6 +112,18 @@ class TimeRow:
                 f"{factors}"
             )
 
+    def faults(self, placed: Mapping[str, PlacedJob], tolerance: float) -> Iterator[str]:
+        """Yield a sentence if the sum is too small by more than a tolerance, s."""
+        found = sum(factor * getattr(placed[job], which) for factor, which, job in self.terms)
+        if found < self.least - tolerance:
+            positive, *others = sorted(self.terms, reverse=True)
+            factor, which, job = positive
+            what = f"the {which} of job {quoted(job)}"
+            if others:
+                what += f" less the {others[0][1]} of job {quoted(others[0][2])}"
+            compared = "at least" if factor > 0 else "at most"
+            yield f"{what} is {factor * found:g} s, must be {compared} {factor * self.least:g} s"
+
 
 Row = NotTogether | TimeRow
 
@@ -113,9 +131,10 @@ Row = NotTogether | TimeRow
 class Constraint:
     """Base class of custom constraints for ``coalloc.solve``.
 
-    A subclass overrides the methods that apply; all times are in s. Searches use ``earliest_start``, ``latest_end``,
-    ``next_start``, ``is_eligible``, ``most_tasks`` and ``has_shape``; models use ``rows``; every schedule that is
-    returned has passed ``faults``. Bounds of the problem without the constraint remain valid.
+    A subclass overrides the methods that apply; all times are in s. Searches and models read ``earliest_start``,
+    ``latest_end``, ``is_eligible``, ``most_tasks``, ``has_shape`` and ``rows``. Every schedule that is returned has
+    passed ``faults``, which by default checks all of these; a subclass that overrides only ``faults`` is a constraint
+    that searches do not know. Bounds of the problem without the constraint remain valid.
 
     See Also
     --------
@@ -137,10 +156,6 @@ class Constraint:
     ...
     ...     def earliest_start(self, job):
     ...         return self.time if job.id == self.job else 0.0
-    ...
-    ...     def faults(self, instance, schedule):
-    ...         if schedule[self.job].start < self.time:
-    ...             yield f"{self.job} starts before {self.time:g} s"
     >>> late = NotBefore("J2", 300.0)
     >>> instance = coalloc.example("pas-figure-3.3")
     >>> coalloc.solve(instance, constraints=[late]).schedule["J2"].start
@@ -180,21 +195,50 @@ class Constraint:
         """
         return ()
 
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
-        """Return the first permitted start from ``start`` on of a job that would run until ``end``.
-
-        ``placed`` are the intervals of the other jobs. Return infinity if no start is permitted before another job is
-        placed.
-        """
-        return start
-
     def rows(self, instance: Instance) -> Iterable[Row]:
         """Return the constraint as rows of models, beyond the times and classes of single jobs."""
         return ()
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
-        """Return a sentence for each way in which a schedule violates the constraint."""
-        return ()
+        """Return a sentence for each way in which a schedule violates the constraint: its other methods, by default."""
+        placed = {p.job: p for p in schedule}
+        jobs = [job for job in instance.jobs if job.id in placed]
+        yield from self._faults_of_jobs(instance, jobs, placed)
+        if self.restricts_classes:
+            yield from self._faults_of_classes(instance, jobs, placed)
+        for row in self.rows(instance):
+            if placed.keys() >= set(jobs_of(row)):
+                yield from row.faults(placed, instance.time_base.tolerance)
+
+    def _faults_of_jobs(
+        self, instance: Instance, jobs: Iterable[Job], placed: Mapping[str, PlacedJob]
+    ) -> Iterator[str]:
+        """Yield what violates the times and shapes of single jobs."""
+        tolerance = instance.time_base.tolerance
+        for job in jobs:
+            start, end, name = placed[job.id].start, placed[job.id].end, quoted(job.id)
+            earliest, latest = self.earliest_start(job), self.latest_end(job)
+            if start < earliest - tolerance:
+                yield f"job {name} starts at {instant_text(start)}, before {instant_text(earliest)}"
+            if end > latest + tolerance:
+                yield f"job {name} ends at {instant_text(end)}, after {instant_text(latest)}"
+            if not self.has_shape(job, len(placed[job.id].nodes)):
+                yield f"job {name} has {len(placed[job.id].nodes)} tasks, which the constraint does not allow"
+
+    def _faults_of_classes(
+        self, instance: Instance, jobs: Iterable[Job], placed: Mapping[str, PlacedJob]
+    ) -> Iterator[str]:
+        """Yield what violates the node classes of single jobs."""
+        platform = instance.platform
+        classes = node_classes(platform, "platform", instance.largest_task_memory, [*self.separates()])
+        for job in jobs:
+            processors = [platform.processor_index[name] for name in placed[job.id].nodes]
+            for count, node_class in zip(allocation_of(processors, classes), classes, strict=True):
+                cluster = quoted(platform.clusters[node_class.cluster].name)
+                if count and not self.is_eligible(job, node_class):
+                    yield f"job {quoted(job.id)} has tasks on nodes of {cluster} that the constraint excludes"
+                elif count > (most := self.most_tasks(job, node_class)):
+                    yield f"job {quoted(job.id)} has {count} tasks on nodes of {cluster} that may have {most:g}"
 
     def tells_apart_by(self, job: Job) -> Hashable:
         """Return a key: jobs with the same data and the same key are interchangeable for the constraint.
@@ -211,12 +255,8 @@ class Constraint:
 
     @property
     def couples(self) -> bool:
-        """Whether the constraint makes the times of a job depend on other jobs, for searches or models.
-
-        Anything else, beyond the times and classes of single jobs, is known from ``faults`` alone.
-        """
-        made = type(self)
-        return (made.next_start, made.rows) != (Constraint.next_start, Constraint.rows)
+        """Whether the constraint has rows: ties times of jobs to each other, or fixes them."""
+        return type(self).rows is not Constraint.rows
 
 
 class Stated(Constraint):
@@ -232,7 +272,7 @@ class Stated(Constraint):
 class OfSomeJobs(Constraint):
     """A constraint as it applies to some jobs of the ``whole`` instance that it was made for.
 
-    It is only asked about the whole instance, and its rows that name other jobs are left out.
+    Its rows that name other jobs are left out.
     """
 
     constraint: Constraint
@@ -262,10 +302,6 @@ class OfSomeJobs(Constraint):
     def has_shape(self, job: Job, tasks: int) -> bool:
         """Return what the constraint does."""
         return self.constraint.has_shape(job, tasks)
-
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
-        """Return ``start``: jobs that are not there may be what the constraint waits for."""
-        return start
 
     def rows(self, instance: Instance) -> Iterator[Row]:
         """Yield the rows of the constraint that name only jobs of the given instance."""
@@ -315,15 +351,6 @@ class LatestEnd(Constraint):
         """Return nothing."""
         return None
 
-    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
-        """Yield a sentence for each job that ends later."""
-        latest = self.instant + instance.time_base.tolerance
-        return (
-            f"job {quoted(p.job)} ends at {instant_text(p.end)}, after {instant_text(self.instant)}"
-            for p in schedule
-            if p.end > latest
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Deadlines(Stated):
@@ -347,13 +374,6 @@ class Precedences(Stated):
     def earliest_start(self, job: Job) -> float:
         """Return when the last of the running jobs that it comes after has ended."""
         return max((self.running[other][1] for other in job.after if other in self.running), default=-math.inf)
-
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
-        """Return when all others that it comes after have ended; none as long as one of them has no place."""
-        if not job.after:
-            return start
-        others = [other for other in job.after if other not in self.running]
-        return max([start, *(placed[other][1] if other in placed else math.inf for other in others)])
 
     def rows(self, instance: Instance) -> Iterable[Row]:
         """Yield a start less an end, at least 0, for each pair."""

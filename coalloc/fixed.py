@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from coalloc.allocation import NodeClass, Scope, node_classes, reserved_nodes
-from coalloc.constraint import Constraint, PlacedJob, Row, TimeRow, Times
+from coalloc.constraint import Constraint, PlacedJob, Row, TimeRow
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.documents.values import NONE, Count, Listed, Seconds, Text, Value, value
@@ -98,13 +98,6 @@ class Fixings(Constraint):
         """Return the start that is fixed."""
         start = self._start(job)
         return -math.inf if start is None else start
-
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
-        """Return the start that is fixed; none later."""
-        fixed = self._start(job)
-        if fixed is None or start <= fixed:
-            return start if fixed is None else fixed
-        return start if start <= fixed + self.tolerance else math.inf
 
     def rows(self, instance: Instance) -> Iterable[Row]:
         """Yield the start that is fixed as the least, and the greatest."""

@@ -10,11 +10,10 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
-from coalloc.constraint import PlacedJob, Row, Times
+from coalloc.constraint import PlacedJob, Row
 from coalloc.extend import Constraint, NodeClass, NotTogether, RegularObjective
 from coalloc.solvers.backends import cpsat
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
-from coalloc.testing.constraints import Precedence
 
 FEW = SmallSize(max_jobs=4, max_slots=16)
 """What brute force still enumerates in a moment where every start is tried."""
@@ -53,14 +52,6 @@ class Apart(Constraint):
 
     one: str
     other: str
-
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
-        """Return the end of the other job where the two would overlap."""
-        other = {self.one: self.other, self.other: self.one}.get(job.id)
-        if other not in placed:
-            return start
-        busy_from, busy_until = placed[other]
-        return busy_until if start < busy_until and busy_from < end else start
 
     def rows(self, instance: Instance) -> Iterable[Row]:
         """Return the row that says so."""
@@ -221,7 +212,6 @@ def test_an_objective_that_is_not_what_it_says_is_refused(objective: Late, sente
 class OnlyFaults(Apart):
     """What is forbidden, told to nobody before a schedule is there."""
 
-    next_start = Constraint.next_start
     rows = Constraint.rows
 
 
@@ -239,8 +229,7 @@ def test_what_faults_alone_forbid_costs_the_proof_but_no_schedule(slot: float | 
     assert (result.status, result.objective, result.lower_bound) == ("feasible", 20.0, 10.0)
     assert result.stopped_by == "work"
     assert result.message == (
-        "OnlyFaults is violated by schedules that next_start (for searches) and rows (for models) accept; "
-        "the lower bound ignores these violations"
+        "OnlyFaults is violated by schedules that its declarations accept; the lower bound ignores these violations"
     )
     incumbents = [point.incumbent for point in result.trace if point.incumbent is not None]
     assert min(incumbents) == 20.0  # what was refused was never known
@@ -274,27 +263,26 @@ def test_a_solve_ends_where_faults_alone_refuse_all() -> None:
     assert result.message.startswith("Never is violated by schedules")
 
 
-class NextStartAlone(Apart):
-    """What models do not hear of."""
+@dataclass(frozen=True)
+class Declared(Constraint):
+    """Two jobs do not run at the same time; nothing but the declaration says so."""
 
-    rows = Constraint.rows
+    one: str
+    other: str
 
-
-class RowsAlone(Apart):
-    """What searches do not hear of."""
-
-    next_start = Constraint.next_start
+    def rows(self, instance: Instance) -> Iterable[Row]:
+        yield NotTogether((self.one, self.other))
 
 
 @pytest.mark.usefixtures("cpsat_or_not")
 @pytest.mark.parametrize("slot", [None, 10.0])
-def test_a_constraint_that_half_of_the_methods_know(slot: float | None) -> None:
-    # As rows the models prove 20 s; as the next start lists find it.
-    instance = Instance(TWO_NODES, TWO_JOBS)
-    told = coalloc.solve(instance, constraints=[RowsAlone("J1", "J2")], slot=slot, time_limit=5.0)
-    assert (told.status, told.objective) == ("optimal", 20.0)
-    found = coalloc.solve(instance, constraints=[NextStartAlone("J1", "J2")], slot=slot, time_limit=1.0)
-    assert (found.status, found.objective, found.lower_bound) == ("feasible", 20.0, 10.0)
+def test_a_declaration_alone_is_known_to_searches_models_and_the_check(slot: float | None) -> None:
+    instance, apart = Instance(TWO_NODES, TWO_JOBS), Declared("J1", "J2")
+    result = coalloc.solve(instance, constraints=[apart], slot=slot, time_limit=5.0)
+    assert (result.status, result.objective) == ("optimal", 20.0)
+    together = coalloc.solve(instance).schedule
+    assert together is not None
+    assert list(apart.faults(instance, together)) == ["jobs 'J1' and 'J2' run at the same time"]
 
 
 def test_a_constraint_of_a_class_that_other_processes_cannot_know() -> None:
@@ -325,27 +313,8 @@ def test_rows_that_name_jobs_which_an_explanation_leaves_out(slot: float | None)
 
 
 def test_a_row_that_names_no_job_to_schedule() -> None:
-    with pytest.raises(
-        CoallocError, match="constraint RowsAlone: a row refers to 'J9', which is not a job to schedule"
-    ):
-        coalloc.solve(Instance(TWO_NODES, TWO_JOBS), slot=10.0, constraints=[RowsAlone("J1", "J9")])
-
-
-@dataclass(frozen=True)
-class Finite(Constraint):
-    """Forbids nothing, and is asked about times alone."""
-
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
-        """Return the start, a time."""
-        assert np.isfinite([start, end]).all()
-        return start
-
-
-def test_no_constraint_is_asked_about_an_infinite_start() -> None:
-    # J2 has no start before J1 is placed: the constraint before says so, and the one after must not hear of it.
-    before = Precedence("J1", "J2")
-    result = coalloc.solve(Instance(TWO_NODES, TWO_JOBS), slot=10.0, constraints=[before, Finite()])
-    assert (result.status, result.objective) == ("optimal", 20.0)
+    with pytest.raises(CoallocError, match="constraint Declared: a row refers to 'J9', which is not a job to schedule"):
+        coalloc.solve(Instance(TWO_NODES, TWO_JOBS), slot=10.0, constraints=[Declared("J1", "J9")])
 
 
 def test_what_no_bound_knows_is_proven_where_the_optimum_without_it_keeps_it(

@@ -262,9 +262,9 @@ class _Question:
         if value - bound <= PROOF_TOLERANCE * max(1.0, abs(value)):
             compared = "equal to the bound, and therefore optimal"
         else:
-            share = f" ({100.0 * (value - bound) / abs(value):.3g} %)" if value else ""
+            gap = f" (gap {100.0 * (value - bound) / abs(value):.3g} %)" if value else ""
             above = with_unit(f"{value - bound:g}", unit)
-            compared = f"{above}{share} above the {name} of {with_unit(f'{bound:g}', unit)}"
+            compared = f"{above} above the {name} of {with_unit(f'{bound:g}', unit)}{gap}"
         sentence = f"the objective of the schedule is {shown}, {compared}"
         return Reason("bound", "gap", (), "", value, bound, sentence)
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from coalloc.allocation import Allocation
+
+Spans = Mapping[int, tuple[float, float]]
+"""Start and end, ticks, of jobs by index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,16 @@ class NotTogetherRow:
 
     jobs: tuple[int, ...]
 
+    @property
+    def members(self) -> Collection[int]:
+        """The jobs that it names."""
+        return self.jobs
+
+    def first_start(self, j: int, start: float, duration: float, placed: Spans, slack: float) -> float:  # noqa: ARG002
+        """Return from when on, ``start`` or later, a job may start beside those placed that overlap it now."""
+        others = (placed[k] for k in self.jobs if k != j and k in placed)
+        return max((until for since, until in others if start < until and since < start + duration), default=start)
+
 
 @dataclass(frozen=True, slots=True)
 class TimeSumRow:
@@ -58,3 +73,22 @@ class TimeSumRow:
 
     terms: tuple[tuple[int, Literal["start", "end"], int], ...]
     least: float
+
+    @property
+    def members(self) -> Collection[int]:
+        """The jobs that it names."""
+        return [job for _, _, job in self.terms]
+
+    def first_start(self, j: int, start: float, duration: float, placed: Spans, slack: float) -> float:
+        """Return from when on, ``start`` or later, a job may start; infinity where no later start keeps the row.
+
+        Where a job that it names has no place the row forbids nothing. All in ticks; less than ``slack`` breaks none.
+        """
+        if not {*self.members} <= {j, *placed}:
+            return start
+        spans = {**placed, j: (start, start + duration)}
+        lacking = self.least - sum(factor * spans[job][which == "end"] for factor, which, job in self.terms)
+        if lacking <= slack:
+            return start
+        slope = sum(factor for factor, _, job in self.terms if job == j)
+        return start + lacking if slope > 0 else math.inf

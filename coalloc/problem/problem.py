@@ -15,7 +15,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
 from coalloc.allocation import Allocation, Stock
-from coalloc.constraint import Constraint, NotTogether, TimeRow, Times, jobs_of
+from coalloc.constraint import NotTogether, TimeRow, jobs_of
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import slots_down, slots_up
@@ -148,13 +148,8 @@ class Problem(Frame):
 
     @property
     def ties_jobs(self) -> bool:
-        """Whether a constraint ties jobs to each other."""
-        return bool(self._coupling)
-
-    @cached_property
-    def _coupling(self) -> tuple[Constraint, ...]:
-        """The constraints that tie jobs to each other: the others forbid no start for what is placed."""
-        return tuple(constraint for constraint in self.constraints if constraint.couples)
+        """Whether a constraint ties times of jobs to each other, or fixes them."""
+        return bool(self.rows)
 
     @cached_property
     def kinds(self) -> tuple[int, ...]:
@@ -213,23 +208,41 @@ class Problem(Frame):
     def next_start(self, j: int, start: float, duration: float, placed: Mapping[int, tuple[float, float]]) -> float:
         """Return the first start (ticks) from ``start`` on that no constraint forbids to a job of this duration.
 
-        ``placed`` are starts and ends (ticks) of other jobs, by index. Infinity where there is none.
+        ``placed`` are starts and ends (ticks) of other jobs, by index. Infinity where there is none, or where a row
+        makes the job wait for one that is not placed.
         """
-        times: Times = {
-            self.jobs[k].id: (self.seconds(start), self.seconds(end))
-            for k, (start, end) in (placed.items() if self._coupling else ())
-            if k != j
-        }
+        slack = self.base.tolerance if self.slot is None else 0.0
         while math.isfinite(start) and start + duration <= self.latest_ends[j]:
-            later = self.seconds(start)
-            for constraint in self._coupling:
-                later = max(later, constraint.next_start(self.jobs[j], later, later + self.seconds(duration), times))
-                if math.isinf(later):
-                    return math.inf
-            if self.tick_from(later) <= start:
+            waits = self.awaited[j].difference(placed)
+            firsts = (row.first_start(j, start, duration, placed, slack) for row in self._rows_of[j])
+            later = math.inf if waits else max(start, *firsts, start)
+            if later <= start:
                 return start
-            start = self.tick_from(later)
+            start = later
         return math.inf
+
+    @cached_property
+    def _rows_of(self) -> tuple[tuple[NotTogetherRow | TimeSumRow, ...], ...]:
+        """The rows that name each job, by index."""
+        return tuple(tuple(row for row in self.rows if j in row.members) for j in range(len(self.jobs)))
+
+    @cached_property
+    def awaited(self) -> tuple[frozenset[int], ...]:
+        """The jobs, by index, that lists place before each: those that rows ask it to follow, as far as in no cycle.
+
+        Rows with the greatest differences come first: of a least and a greatest lag the job waits for the least one.
+        """
+        found: list[set[int]] = [set() for _ in self.jobs]
+
+        def reaches(late: int, early: int) -> bool:
+            return late == early or any(reaches(k, early) for k in found[late])
+
+        pairs = [row for row in self.rows if isinstance(row, TimeSumRow) and len(row.terms) == 2]
+        for row in sorted(pairs, key=lambda row: -row.least):
+            (_, _, late), (_, _, early) = sorted(row.terms, reverse=True)
+            if not reaches(early, late):
+                found[late].add(early)
+        return tuple(map(frozenset, found))
 
     @cached_property
     def busy(self) -> tuple[Busy, ...]:

@@ -432,7 +432,7 @@ def _tell_refusing(context: Context) -> None:
     call = context.call
     if context.refusing and not call.is_closed:
         names, are = " and ".join(sorted(context.refusing)), "are" if len(context.refusing) > 1 else "is"
-        told = f"{names} {are} violated by schedules that next_start (for searches) and rows (for models) accept"
+        told = f"{names} {are} violated by schedules that its declarations accept"
         call.add_to_message(f"{told}; the lower bound ignores these violations")
 
 

@@ -1,9 +1,9 @@
 """Constraints for tests: a precedence, a lag, two jobs apart, a latest end of a job, a cluster that a job may not use.
 
-Each says the same thing three times, as a constraint has to: to searches, as rows of models, and as faults of
-schedules. :func:`small_constraint` draws one for a small instance; some make it infeasible. For all that it draws an
-optimal schedule exists in which every job starts at its arrival or at the end of another, as brute force asks for;
-for a :class:`Lag` brute force needs a horizon.
+Each says the same twice: as declarations for methods, and independently as faults of schedules, for brute force.
+:func:`small_constraint` draws one for a small instance; some make it infeasible. For all that it draws an optimal
+schedule exists in which every job starts at its arrival or at the end of another, as brute force asks for; for a
+:class:`Lag` brute force needs a horizon.
 """
 
 from __future__ import annotations
@@ -39,12 +39,6 @@ class Precedence(Constraint):
     before: str
     after: str
 
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
-        """Return the end of the job before; none as long as that has no place."""
-        if job.id != self.after:
-            return start
-        return max(start, placed[self.before][1]) if self.before in placed else math.inf
-
     def rows(self, instance: Instance) -> Iterable[Row]:
         """Yield start less end, at least 0."""
         yield TimeRow(((1, "start", self.after), (-1, "end", self.before)), 0.0)
@@ -66,16 +60,6 @@ class Lag(Constraint):
     later: Time
     earlier: Time
     least: float
-
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
-        """Return the start moved so far that the lag is kept; infinity where moving it cannot."""
-        known = {**placed, job.id: (start, end)}
-        if job.id not in (self.later[1], self.earlier[1]) or not {self.later[1], self.earlier[1]} <= known.keys():
-            return start
-        lacking = self.least - self._lag(known)
-        if lacking <= SLACK:
-            return start
-        return start + lacking if job.id == self.later[1] != self.earlier[1] else math.inf
 
     def rows(self, instance: Instance) -> Iterable[Row]:
         """Yield the one time less the other."""
@@ -100,14 +84,6 @@ class Apart(Constraint):
 
     one: str
     other: str
-
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
-        """Return the end of the other job where the two would overlap."""
-        other = {self.one: self.other, self.other: self.one}.get(job.id)
-        if other is None or other not in placed:
-            return start
-        busy_from, busy_until = placed[other]
-        return busy_until if start < busy_until and busy_from < end else start
 
     def rows(self, instance: Instance) -> Iterable[Row]:
         """Yield the row that says so."""

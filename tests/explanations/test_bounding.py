@@ -188,7 +188,7 @@ def test_a_schedule_that_meets_the_bound_and_one_that_does_not():
     late = coalloc.Schedule([coalloc.Placement("J1", 25.0, 125.0, ["C1/0"])])
     (gap,) = (r for r in coalloc.explain(instance, late).of("bound") if r.kind == "gap")
     assert (gap.amount, gap.limit) == (125.0, 100.0)
-    assert "25 s (20 %) above the optimum of 100 s" in gap.sentence
+    assert "25 s above the optimum of 100 s (gap 20 %)" in gap.sentence
 
 
 def test_a_schedule_that_is_not_valid_is_explained_by_the_rules_it_breaks():
