@@ -423,9 +423,11 @@ def lower_bound(
     power_management: bool | None = None,
     working: Working = "total",
 ) -> float:
-    """Return a proved lower bound on the objective of every schedule of an instance.
+    """Return a proved lower bound on the objective of every schedule of an instance in which no link saturates.
 
-    A bound on energy holds for ``coalloc.energy`` of every valid schedule, in time slots or in continuous time.
+    Simulated policies may saturate links, and then end earlier: ``coalloc.compare`` bounds such runs, and so does this
+    function for jobs without ``task_bandwidth``. A bound on energy holds for ``coalloc.energy`` of every valid
+    schedule, in time slots or in continuous time.
 
     Parameters
     ----------

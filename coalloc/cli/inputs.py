@@ -67,7 +67,8 @@ def platform_of_trace(file: str, processors: int | None, platform: Path | None, 
         return read_platform(platform), ""
     if processors is not None:
         return pool(processors), ""
-    said = header_processors(read_header(file)) if trace_format(file) != "sacct" and is_twice_readable(file) else None
+    is_readable = is_twice_readable(file) or not os.path.exists(file)  # reading says what is wrong with the name
+    said = header_processors(read_header(file)) if trace_format(file) != "sacct" and is_readable else None
     if said is None:
         raise BadParameter("a trace requires --processors N or --platform FILE", param_hint=hint)
     number, name = said
