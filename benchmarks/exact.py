@@ -62,7 +62,7 @@ from coalloc.documents.storage import write_atomically
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, discretise, slot_seconds
 from coalloc.result_files import instance_hash
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends.cpsat import solve_cpsat, start_worker
 from coalloc.solvers.backends.worker import Worker

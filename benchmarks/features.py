@@ -186,9 +186,7 @@ def pair_table(pairs: Counter[tuple[str, str]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help=f"seeds 0, 1, ... (default {NUM_SEEDS})")
-    parser.add_argument(
-        "--feature", default="", choices=("", *FEATURES), help="a feature that every instance uses"
-    )
+    parser.add_argument("--feature", default="", choices=("", *FEATURES), help="a feature that every instance uses")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="processes at a time (default 1)")
     parser.add_argument("--output", type=new_page, default=RESULTS / "features.md", help="the page")

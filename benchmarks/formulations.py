@@ -30,7 +30,7 @@ from coalloc.documents.storage import write_atomically
 from coalloc.models import formulation_of
 from coalloc.problem import Problem
 from coalloc.result_files import instance_hash
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.bounds.simple import simple_bound
 

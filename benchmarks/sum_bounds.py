@@ -28,7 +28,7 @@ from coalloc.documents.storage import write_atomically
 from coalloc.objectives import OBJECTIVES, Criterion, RegularObjective
 from coalloc.problem import discretise
 from coalloc.solvers.bounds import prices
-from coalloc.solvers.bounds.positions import positions, safe_cost
+from coalloc.solvers.bounds.position_assignment import positions, safe_cost
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import NODE_MODEL_SIZE, small_instance, with_due_dates
 

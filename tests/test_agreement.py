@@ -17,7 +17,7 @@ from coalloc.instance import Instance
 from coalloc.models import formulation_of
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.effort import Effort

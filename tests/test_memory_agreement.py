@@ -12,7 +12,7 @@ import pytest
 import coalloc
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.bounds.methods import METHODS, latest_end_bound

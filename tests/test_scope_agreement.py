@@ -10,7 +10,7 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.models import formulation_of
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing.brute_force import Objective, brute_force_oas
 from tests.extras import AUTO

@@ -20,7 +20,7 @@ from coalloc.instance import Job
 from coalloc.instance.rounding import slots_up, time_tolerance
 from coalloc.problem import Problem
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_generation import fillings, room_for
+from coalloc.rules.serial_sgs import fillings, room_for
 from coalloc.rules.spreading import Spreading
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.feasibility import mildest_load

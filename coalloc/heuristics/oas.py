@@ -23,7 +23,7 @@ from coalloc.heuristics.plans import Planned, due, without
 from coalloc.heuristics.snapshots import bandwidth_left, snapshot
 from coalloc.instance import CoallocError, Job, RunningJob
 from coalloc.problem import Assignment, Links, Problem, discretise, slot_seconds
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import processors_of

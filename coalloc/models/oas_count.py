@@ -71,8 +71,8 @@ def build(
         list(model.w), rule=_gang, doc="(K2), thesis (3.11): a job that starts places all its tasks, on its level"
     )
     model.room = pyo.Constraint(list(model.n), rule=_room, doc="(K3): no more on a class than it has")
-    if criterion.held_exactly:
-        slow = [start for start in model.w if start[0] in criterion.held_exactly and start[1]]
+    if criterion.end_lags:
+        slow = [start for start in model.w if start[0] in criterion.end_lags and start[1]]
         model.exact_level = pyo.Constraint(
             slow, rule=_exact_level, doc="(K8): no level slower than the job is, where a late end is of use"
         )

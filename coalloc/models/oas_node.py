@@ -429,13 +429,13 @@ def _add_exact_ends(model: pyo.ConcreteModel) -> None:
     Everywhere else a larger one is of no use to any row, nor to a regular objective.
     """
     problem: Problem = model.problem
-    if not problem.held_exactly:
+    if not problem.end_lags:
         return
     jobs: dict[str, Job] = model.rigid
-    held = [run for j in problem.held_exactly for run in model.runs_of[j]]
+    held = [run for j in problem.end_lags for run in model.runs_of[j]]
     slowest = {
         (run, level): problem.slowest_classes(j, level)
-        for j in problem.held_exactly
+        for j in problem.end_lags
         for run in model.runs_of[j]
         for level, of_shape in enumerate(problem.levels[j])
         if of_shape.tasks == jobs[run].tasks
@@ -541,7 +541,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     for j, shape in model.shape.items() if model.component("shape") is not None else ():
         shape.set_value(int(j in held))
     set_parts(model, assignments, job_names(problem))
-    for (j, level), picked in model.level.items() if problem.held_exactly else ():
+    for (j, level), picked in model.level.items() if problem.end_lags else ():
         picked.set_value(int(j in held and problem.level_of(held[j][0].job, held[j][0].mode) == level))
     pools = {problem.resources[k].name: problem.resources[k].classes for k in problem.contended_pools}
     for (j, name, t), present in model.in_place.items():

@@ -58,10 +58,10 @@ class Criterion:
         return 1.0 if self.objective.counts_ends else self.problem.seconds(1)
 
     @cached_property
-    def held_exactly(self) -> tuple[int, ...]:
+    def end_lags(self) -> tuple[int, ...]:
         """The jobs, by index, that must not be held for longer than they run: some cost less then, or keep a row."""
         never_less = self.objective.counts_ends or self.objective.is_monotone
-        return self.problem.held_exactly if never_less else tuple(range(len(self.problem.jobs)))
+        return self.problem.end_lags if never_less else tuple(range(len(self.problem.jobs)))
 
     @cached_property
     def kinds(self) -> tuple[int, ...]:

@@ -301,12 +301,12 @@ class Problem(Frame):
         return tuple(k for k in self.contended_resources if isinstance(self.resources[k], Stock))
 
     @cached_property
-    def is_plain(self) -> bool:
+    def has_monotone_capacity(self) -> bool:
         """Whether what is free only grows, but for the jobs to schedule: no window takes anything."""
         return not self.blocks and self.contended_pools == self.contended_stocks
 
     @cached_property
-    def come_at_once(self) -> bool:
+    def has_equal_releases(self) -> bool:
         """Whether all jobs to schedule arrive at one instant."""
         return len(set(self.releases)) <= 1
 
@@ -411,7 +411,7 @@ class Problem(Frame):
         return next(n for n, level in levels if (level.duration, level.tasks) == (mode.duration, tasks))
 
     @cached_property
-    def held_exactly(self) -> tuple[int, ...]:
+    def end_lags(self) -> tuple[int, ...]:
         """The jobs, by index, whose end a row asks to be late: held for longer than it runs, one seems to keep it."""
         rows = (row for row in self.rows if isinstance(row, TimeSumRow))
         return tuple(sorted({j for row in rows for factor, which, j in row.terms if which == "end" and factor > 0}))

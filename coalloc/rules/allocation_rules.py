@@ -2,8 +2,8 @@
 
 A rule is made for the classes of a platform and a scope, and is a pure function from then on. An :class:`Allocator`
 also keeps the memory of nodes: then what is free is a room, and so is what a job takes
-(:mod:`coalloc.rules.memories`). Rules ignore links: what they choose may saturate them. Source: errata 11 and 12 (the
-sources do not say how the classics choose nodes; the default is ``fastest-first``).
+(:mod:`coalloc.rules.capacity_vectors`). Rules ignore links: what they choose may saturate them. Source: errata 11 and
+12 (the sources do not say how the classics choose nodes; the default is ``fastest-first``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Literal
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.execution import dedicated_time, execution_time
 from coalloc.instance import Job
-from coalloc.rules.memories import Memories, Order
+from coalloc.rules.capacity_vectors import Memories, Order
 
 Choose = Callable[[Job, Sequence[int]], Allocation | None]
 """A job and free processors per class, shape ``(num_classes,)``: the allocation, None where it does not fit."""

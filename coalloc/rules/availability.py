@@ -21,9 +21,9 @@ from coalloc.rules.reservations import Release
 class Availability:
     """Free processors per class over time: step i lasts from ``times[i]`` (s) to the next, the last for ever.
 
-    They may be rooms with memory as well (:mod:`coalloc.rules.memories`), of which the first ``num_classes`` numbers
-    are processors; without it all are. ``room[i]`` is the total of processors of step i. ``free`` are those that are
-    free at ``now``; ``releases``, in order of time, are those that become free.
+    They may be rooms with memory as well (:mod:`coalloc.rules.capacity_vectors`), of which the first ``num_classes``
+    numbers are processors; without it all are. ``room[i]`` is the total of processors of step i. ``free`` are those
+    that are free at ``now``; ``releases``, in order of time, are those that become free.
     """
 
     __slots__ = ("_columns", "_num_classes", "room", "times")

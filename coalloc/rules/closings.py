@@ -2,7 +2,7 @@
 
 All nodes of a class are in the same windows, so that a class is there as a whole, or not at all. Windows of one group
 that take a number of its processors add up; they take of the pool that stands for the group in a room
-(:mod:`coalloc.rules.memories`).
+(:mod:`coalloc.rules.capacity_vectors`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from coalloc.allocation import Allocation, NodeClass, allocation_of, counted_groups
 from coalloc.instance import Platform, RunningJob, Window
-from coalloc.rules.memories import STOCK_UNITS, Memories
+from coalloc.rules.capacity_vectors import STOCK_UNITS, Memories
 
 
 class Closing(NamedTuple):

@@ -21,7 +21,7 @@ from coalloc.allocation import Allocation, NodeClass
 from coalloc.instance import Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.rules.allocation_rules import KNOWN_JOBS, Choose, classes_seen_by, fastest_first, filled
-from coalloc.rules.memories import Order
+from coalloc.rules.capacity_vectors import Order
 
 Floats = NDArray[np.float64]
 Slowdown = Literal["difference", "ratio"]

@@ -32,9 +32,9 @@ Reserve = Callable[[Job, Sequence[int], Iterable[Release], Choose], Reservation]
 def reservation(job: Job, free: Sequence[int], releases: Iterable[Release], choose: Choose) -> Reservation:
     """Return the reservation of a job.
 
-    ``free`` are the processors per class (or the room, :mod:`coalloc.rules.memories`) before the ``releases``, which
-    are in order of time. A job that fits nowhere even once all have ended has its start at infinity, and takes nothing
-    from the others.
+    ``free`` are the processors per class (or the room, :mod:`coalloc.rules.capacity_vectors`) before the ``releases``,
+    which are in order of time. A job that fits nowhere even once all have ended has its start at infinity, and takes
+    nothing from the others.
     """
     parts, room, since = [tuple(free)], sum(free), -math.inf
     for instant, counts in releases:

@@ -19,7 +19,7 @@ from coalloc.allocation import Allocation
 from coalloc.execution import link_load
 from coalloc.instance import Job
 from coalloc.problem import Pool, Problem
-from coalloc.rules.serial_generation import room_for
+from coalloc.rules.serial_sgs import room_for
 
 Pending = tuple[tuple[tuple[int, ...], int], ...]
 """Vertices of which some, together, must have so many tasks yet."""

@@ -14,7 +14,7 @@ from coalloc.allocation import Allocation, NodeClass, Scope, counted_groups, sto
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job, Platform
 from coalloc.instance.resources import of_nodes, tasks_on_node
-from coalloc.rules.memories import memories_of
+from coalloc.rules.capacity_vectors import memories_of
 from coalloc.simulator.decisions import DecisionError, Start, shown
 from coalloc.simulator.processors import Processors, lowest_of, preferred_of, processors_of
 

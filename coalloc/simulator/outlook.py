@@ -17,8 +17,8 @@ from coalloc.documents.text import quoted
 from coalloc.instance import Job, Platform, RunningJob
 from coalloc.instance.time_base import TimeBase
 from coalloc.rules.availability import Availability
+from coalloc.rules.capacity_vectors import Memories
 from coalloc.rules.closings import Closing, closings_of
-from coalloc.rules.memories import Memories
 from coalloc.rules.reservations import Release
 from coalloc.simulator.decisions import DecisionError
 from coalloc.simulator.processors import Processors

@@ -20,8 +20,8 @@ from coalloc.documents.values import NO_SECONDS, copying
 from coalloc.instance import Job, Platform, RunningJob, Shape
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.rules.availability import Availability
+from coalloc.rules.capacity_vectors import Order
 from coalloc.rules.closings import Closing
-from coalloc.rules.memories import Order
 from coalloc.rules.node_choice import NodeLoad
 from coalloc.rules.reservations import Release
 from coalloc.simulator.clock import Clock

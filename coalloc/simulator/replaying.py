@@ -24,7 +24,7 @@ from coalloc.instance.processor_names import ProcessorNames
 from coalloc.observed import in_shapes
 from coalloc.problem import Assignment, Mode, Problem, discretise
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_generation import book, earliest_start
+from coalloc.rules.serial_sgs import book, earliest_start
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.call import fail_on_violations
 

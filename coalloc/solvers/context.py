@@ -79,7 +79,7 @@ class Context:
     @property
     def is_free(self) -> bool:
         """Whether no constraint ties jobs to each other or to an instant, and what is free only grows but for them."""
-        return not self.problem.couples and self.problem.is_plain
+        return not self.problem.couples and self.problem.has_monotone_capacity
 
     # ------------------------------------------------------------------ what is known
 

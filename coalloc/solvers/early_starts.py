@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
-from coalloc.rules.serial_generation import on_grid, start_in_order
+from coalloc.rules.serial_sgs import on_grid, start_in_order
 from coalloc.solvers.context import Context
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.limits import AtMost

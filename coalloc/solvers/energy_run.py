@@ -23,7 +23,7 @@ from coalloc.models.energy_sets import has_sets
 from coalloc.objectives.metered import metered_objective
 from coalloc.problem import MAX_MODES, Problem, discretise_for_energy
 from coalloc.rules.node_sets import MAX_JOBS
-from coalloc.rules.serial_generation import assignments_of, best_list_schedule, list_schedule, named_orders
+from coalloc.rules.serial_sgs import assignments_of, best_list_schedule, list_schedule, named_orders
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.bounds.energy_by_makespan import (

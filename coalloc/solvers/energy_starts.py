@@ -8,7 +8,7 @@ from coalloc.instance.rounding import time_tolerance
 from coalloc.models.energy_costs import Costs
 from coalloc.problem import Assignment, Mode, Problem
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_generation import FEW_MODES, assignments_of, book, earliest_start
+from coalloc.rules.serial_sgs import FEW_MODES, assignments_of, book, earliest_start
 from coalloc.schedule import Schedule
 
 

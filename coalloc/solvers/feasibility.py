@@ -15,7 +15,7 @@ from coalloc.instance import Job
 from coalloc.problem import MAX_MODES, Problem, least_tasks, shortage
 from coalloc.rules.packages import package_limits
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_generation import earliest_start, fillings, room_for
+from coalloc.rules.serial_sgs import earliest_start, fillings, room_for
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.bounds.release_suffixes import can_saturate
 from coalloc.solvers.bounds.simple import simple_bound

@@ -11,7 +11,7 @@ import math
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
-from coalloc.rules.serial_generation import best_list_schedule, named_orders
+from coalloc.rules.serial_sgs import best_list_schedule, named_orders
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.unrelated_machines import Machines

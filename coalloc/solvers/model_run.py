@@ -12,7 +12,7 @@ from coalloc.models import Formulation, formulation_of
 from coalloc.models.registry import EstimatesSize, InfeasibleModelError, OrdersEqualJobs, TakesStart
 from coalloc.objectives import Criterion
 from coalloc.problem import MAX_MODES, Assignment, Problem, Rounding, on_another_grid
-from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
+from coalloc.rules.serial_sgs import assignments_of, best_list_schedule, on_grid, start_in_order
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits

@@ -23,7 +23,7 @@ from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, TimeSumRow, discretise
-from coalloc.rules.serial_generation import assignments_of, completions, on_grid, start_in_order
+from coalloc.rules.serial_sgs import assignments_of, completions, on_grid, start_in_order
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.cpsat import common_slot
 from coalloc.solvers.backends.highs import solve_model

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from coalloc.solvers import list_schedules, model_run, one_dimension, unrelated_machines
+from coalloc.solvers import bin_packing, list_schedules, model_run, unrelated_machines
 from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.backends.failing import SolverFailedError
 from coalloc.solvers.bounds import (
-    busy_times,
     due_dates,
     feasible_set,
-    own_prices,
-    positions,
+    job_prices,
+    mean_busy_time,
+    position_assignment,
     prices,
     processor_patterns,
     simple,
@@ -49,20 +49,20 @@ METHODS: tuple[Method, ...] = (
     list_schedules.METHOD,
     latest_ends.METHOD,
     faults_alone.METHOD,
-    positions.METHOD,
+    position_assignment.METHOD,
     feasible_set.METHOD,
     due_dates.METHOD,
-    one_dimension.METHOD,
+    bin_packing.METHOD,
     processor_patterns.METHOD,
     branch_and_bound.BRIEF,
     set_tree.EARLY,
     pumpkin.BEGUN,
     branch_and_bound.IN_TIME,
     branch_and_bound_of_maxima.METHOD,
-    busy_times.METHOD,
+    mean_busy_time.METHOD,
     branch_and_bound_of_sums.METHOD,
     prices.METHOD,
-    own_prices.METHOD,
+    job_prices.METHOD,
     beam_worker.METHOD,
     branch_and_bound.METHOD,
     cpsat_beside.EARLY,

@@ -142,4 +142,4 @@ def is_beyond_one_job(problem: Problem) -> bool:
     """Return whether what keeps a problem without a schedule may be more than a job by itself."""
     is_several = bool(why_crowded(problem)) or too_late_together(problem) is not None
     is_shared = bool(problem.contended_stocks) and not why_infeasible(problem)
-    return any(problem.before) or not problem.is_plain or is_several or is_shared
+    return any(problem.before) or not problem.has_monotone_capacity or is_several or is_shared

@@ -26,10 +26,10 @@ from coalloc.models import formulation_of
 from coalloc.models.registry import EstimatesSize
 from coalloc.objectives import OBJECTIVES, Criterion
 from coalloc.problem import MAX_MODES, Problem, discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.simulator.replaying import replay
 from coalloc.solvers.result import SolveResult, SolveStatus
-from coalloc.solvers.rounded_down import rounded_down_makespan
+from coalloc.solvers.slotting_bound import rounded_down_makespan
 from coalloc.solvers.time_shift import shifted
 from coalloc.studies.instances import instances_of
 from coalloc.studies.interruption import gathered, uninterrupted

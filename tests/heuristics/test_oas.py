@@ -13,7 +13,7 @@ from coalloc.checker import check
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import Assignment, Problem, discretise, slot_seconds
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from tests.heuristics.runs import estimated_instances, nodes, placeable, star, starts
 from tests.strategies import LAW, instances
 

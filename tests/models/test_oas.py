@@ -13,7 +13,7 @@ from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Pl
 from coalloc.models import formulation_of, oas_count
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.oas import build_oas
 from coalloc.solvers.result import SolveOptions

@@ -1,6 +1,6 @@
 from coalloc.models import oas_node
 from coalloc.problem import discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing.small import NODE_MODEL_SIZE, small_instance
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from coalloc import Cluster, Job, NodeGroup, Platform, RunningJob, Window
 from coalloc.allocation import node_classes, reserved_nodes, stocks_of
 from coalloc.instance.job import resources_asked
+from coalloc.rules.capacity_vectors import STOCK_UNITS, memories_of
 from coalloc.rules.closings import Closing, closings_of
-from coalloc.rules.memories import STOCK_UNITS, memories_of
 
 
 def closings(platform, running=(), num_memories=0):

@@ -13,7 +13,7 @@ from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Pl
 from coalloc.instance.rounding import time_tolerance
 from coalloc.instance.windows import Window
 from coalloc.problem import discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import Placement, Schedule, schedule_of
 from tests.small_instances import TINY, slotted_instances
 from tests.strategies import LAW, instances

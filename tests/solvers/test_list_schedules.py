@@ -7,7 +7,7 @@ import pytest
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.list_schedules import by_work
 from coalloc.solvers.oas import solve_oas

@@ -20,7 +20,7 @@ from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Pl
 from coalloc.models import oas_mode
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers import portfolio
 from coalloc.solvers.backends import cpsat

@@ -18,7 +18,7 @@ from coalloc.solvers import oas
 from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
 from coalloc.solvers.result import SolveOptions
-from coalloc.solvers.rounded_down import rounded_down_makespan
+from coalloc.solvers.slotting_bound import rounded_down_makespan
 from coalloc.solvers.time_shift import shifted
 from tests.explanations.test_infeasible import many_ends_by
 

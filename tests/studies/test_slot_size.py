@@ -11,7 +11,7 @@ from hypothesis import given, settings
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.documents.errors import InternalError
-from coalloc.solvers.rounded_down import RoundedDown
+from coalloc.solvers.slotting_bound import RoundedDown
 from coalloc.studies import slot_size
 from coalloc.studies.interruption import Interrupted
 from coalloc.studies.slot_report import best_bounds, coarsest, curves, draw, losses, recommendation, summary

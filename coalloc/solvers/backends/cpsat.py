@@ -18,7 +18,7 @@ from typing import Any
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
-from coalloc.rules.serial_generation import on_grid, start_in_order
+from coalloc.rules.serial_sgs import on_grid, start_in_order
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, assignments_in, say_nothing
 from coalloc.solvers.context import Context
 from coalloc.solvers.effort import OnSchedule
@@ -151,7 +151,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
                         "duration": int(lv.duration),
                         "tasks": lv.tasks,
                         "classes": list(lv.classes),
-                        "one_of": problem.slowest_classes(j, i) if j in criterion.held_exactly else (),
+                        "one_of": problem.slowest_classes(j, i) if j in criterion.end_lags else (),
                     }
                     for i, lv in enumerate(problem.levels[j])
                 ],

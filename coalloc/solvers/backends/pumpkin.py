@@ -23,7 +23,7 @@ from typing import Any
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Mode, Problem, SpeedLevel, on_another_grid
-from coalloc.rules.serial_generation import on_grid, start_in_order
+from coalloc.rules.serial_sgs import on_grid, start_in_order
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, say_nothing
 from coalloc.solvers.context import Context
@@ -232,7 +232,7 @@ def is_awaited(context: Context) -> bool:
     With a core of its own it is not waited for by the branch and bound of jobs that arrive over time, which is done
     before it as often as not.
     """
-    return not _goes_on(context) or context.problem.come_at_once
+    return not _goes_on(context) or context.problem.has_equal_releases
 
 
 def _goes_on(context: Context) -> bool:

@@ -154,7 +154,7 @@ class FeasibleSets:
         jobs = levelled_jobs(problem, use_links=True)
         if not jobs:
             return
-        if problem.come_at_once:
+        if problem.has_equal_releases:
             suffix = release_suffix_of(problem, jobs, problem.releases[0], self.best)
             sets = _few_sets(problem, suffix, deadline) if suffix.jobs else []
             if sets is not None:
@@ -287,7 +287,7 @@ def processor_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) 
     capacities, jobs = suffix.capacities, suffix.jobs
     if may_look_up(capacities, jobs):
         return TablePricing(capacities, jobs)
-    if problem.come_at_once and _may_load(deadline) and may_tabulate(capacities, jobs):
+    if problem.has_equal_releases and _may_load(deadline) and may_tabulate(capacities, jobs):
         return LargeTablePricing(capacities, jobs)
     return MipPricing(capacities, jobs)
 

@@ -8,12 +8,12 @@ import time
 from coalloc.objectives import Criterion, RegularObjective
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.area import area
-from coalloc.solvers.bounds.busy_times import busy_times_bound
 from coalloc.solvers.bounds.due_dates import due_dates_bound, is_for
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
+from coalloc.solvers.bounds.job_prices import job_prices_bound
 from coalloc.solvers.bounds.level_branching import MAX_NODES
-from coalloc.solvers.bounds.own_prices import own_prices_bound
-from coalloc.solvers.bounds.positions import positions, safe_cost
+from coalloc.solvers.bounds.mean_busy_time import busy_times_bound
+from coalloc.solvers.bounds.position_assignment import positions, safe_cost
 from coalloc.solvers.bounds.prices import sum_bound
 from coalloc.solvers.bounds.processor_patterns import excluding, may_ask
 from coalloc.solvers.bounds.simple import longest_job, packing, quick_bound
@@ -84,5 +84,5 @@ def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) 
         return safe_cost(criterion, at_positions)
     if method == "best":
         quick = max(quick, busy_times_bound(criterion, time_limit))
-    by_prices = own_prices_bound if method == "best" else sum_bound
+    by_prices = job_prices_bound if method == "best" else sum_bound
     return max(quick, by_prices(criterion, deadline - time.perf_counter()))

@@ -16,7 +16,7 @@ from coalloc.execution import link_load
 from coalloc.instance import Job
 from coalloc.instance.resources import total_of
 from coalloc.problem import Problem, SpeedLevel
-from coalloc.rules.serial_generation import fillings
+from coalloc.rules.serial_sgs import fillings
 
 MAX_CHECKED = 5_000
 """Allocation vectors of one job up to which a level is proven impossible by trying them all."""

@@ -1,6 +1,6 @@
 """Simulated annealing over lists: an order of the jobs, and for each the ways in which it may be placed.
 
-Serial generation (:mod:`coalloc.rules.serial_generation`) makes the schedule of a list: every job ends as
+Serial generation (:mod:`coalloc.rules.serial_sgs`) makes the schedule of a list: every job ends as
 early as its way allows, which is up to a slowest level, in a filling rule, or in one mode.
 Neighbours move a job, swap two, or give one another way. Which are taken is decided by simulated
 annealing, in rounds that each begin at the best list and last twice as long as the one before. Only
@@ -20,7 +20,7 @@ import numpy as np
 from coalloc.objectives import Criterion, Objective
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_generation import FILLING_RULES, Generation, Way, book, named_orders
+from coalloc.rules.serial_sgs import FILLING_RULES, Generation, Way, book, named_orders
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.context import Context
 from coalloc.solvers.effort import Effort

@@ -226,18 +226,18 @@ class _Priced:
 
 def _run(context: Context) -> None:
     goes_on = pool_tree.METHOD.accepts(context) or set_tree.may_follow(context)
-    before = NODES_BEFORE_MACHINE_CODE if context.problem.come_at_once else NODES_OVER_TIME
+    before = NODES_BEFORE_MACHINE_CODE if context.problem.has_equal_releases else NODES_OVER_TIME
     _search_in_stages(context, before if goes_on else MAX_NODES)
 
 
 def _run_briefly(context: Context) -> None:
     brief = BRIEF_NODES if pumpkin.is_awaited(context) else BRIEFER_NODES
-    _search_in_stages(context, NODES_BEFORE_PUMPKIN if context.problem.come_at_once else brief)
+    _search_in_stages(context, NODES_BEFORE_PUMPKIN if context.problem.has_equal_releases else brief)
 
 
 def _search_in_stages(context: Context, max_nodes: int) -> None:
     """Search; where jobs arrive over time first a little, and then with the prices of releases."""
-    if context.problem.come_at_once:
+    if context.problem.has_equal_releases:
         _search(context, max_nodes, [])
         return
     _search(context, FEW_NODES, [])
@@ -272,7 +272,7 @@ def _accepts(context: Context) -> bool:
 def _accepts_briefly(context: Context) -> bool:
     """Accept what would wait for Pumpkin, and may well be done before; jobs of one mode each are for that."""
     has_modes = context.problem.num_allocations > len(context.problem.jobs)
-    is_apt = has_modes or not context.problem.come_at_once
+    is_apt = has_modes or not context.problem.has_equal_releases
     return is_apt and pumpkin.BEGUN.accepts(context) and _accepts(context)
 
 

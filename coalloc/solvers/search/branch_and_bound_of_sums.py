@@ -2,7 +2,7 @@
 
 The tree is that of :mod:`coalloc.solvers.search.extension_search`. What a job costs is known when it starts. Those that
 wait cost no less than if each were alone from the next instant on; and no less than what their mean busy times
-(:mod:`coalloc.solvers.bounds.busy_times`) say, on a machine of which the running jobs hold their part until they end.
+(:mod:`coalloc.solvers.bounds.mean_busy_time`) say, on a machine of which running jobs hold their part until they end.
 Derivation: docs/mathematics.md, "Branch and bound over extension alternatives".
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
-from coalloc.solvers.bounds.busy_times import BusyTimes, Held, Work, least_cost
+from coalloc.solvers.bounds.mean_busy_time import BusyTimes, Held, Work, least_cost
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE

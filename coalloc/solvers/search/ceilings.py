@@ -44,7 +44,7 @@ def mirrored_kind(problem: Problem, sets: RunningSets) -> int | None:
     Where all jobs are there from the beginning, and nothing else holds or ties them, a schedule may as well be run
     backwards. It is the kind of most work of those of one job.
     """
-    if problem.couples or not problem.is_plain or problem.busy or not problem.come_at_once:
+    if problem.couples or not problem.has_monotone_capacity or problem.busy or not problem.has_equal_releases:
         return None
     alone = [kind for kind, of_kind in enumerate(sets.kinds) if len(of_kind) == 1 and sets.durations[kind]]
     return max(alone, key=lambda kind: sets.tasks(kind) * sets.durations[kind][0], default=None)

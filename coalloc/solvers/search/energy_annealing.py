@@ -20,7 +20,7 @@ from coalloc.instance.rounding import time_tolerance
 from coalloc.models.energy_costs import Costs
 from coalloc.problem import Assignment, Mode, Problem
 from coalloc.rules.chronological_generation import Choice, Start, needs_of, starts_of
-from coalloc.rules.serial_generation import Generation, fillings
+from coalloc.rules.serial_sgs import Generation, fillings
 
 FIRST_ROUND = 200
 """Lists tried in the first round, per job."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from coalloc.problem import Assignment, Mode
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_generation import Generation, book, earliest_start_of, named_orders
+from coalloc.rules.serial_sgs import Generation, book, earliest_start_of, named_orders
 from coalloc.schedule import schedule_of
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method

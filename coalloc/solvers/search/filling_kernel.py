@@ -1,12 +1,12 @@
 """Fillings, compiled: on which classes a job goes that finds so much free, and what it then asks of links.
 
-The rules, and the order of every sum, are those of the fillings of :mod:`coalloc.rules.serial_generation`. Compiled by
+The rules, and the order of every sum, are those of the fillings of :mod:`coalloc.rules.serial_sgs`. Compiled by
 numba, for which functions take plain arrays: those of a :class:`coalloc.solvers.search.problem_tables.Tables`.
 """
 
 from __future__ import annotations
 
-from coalloc.rules.serial_generation import FILL_STEPS
+from coalloc.rules.serial_sgs import FILL_STEPS
 from coalloc.solvers.machine_code import inlined
 
 

@@ -1,6 +1,6 @@
 """Growth: many partial schedules that go on side by side, each by a plan, in Python or compiled.
 
-Both make the same schedules (:mod:`coalloc.rules.parallel_generation`). The compiled one takes some hundredth of the
+Both make the same schedules (:mod:`coalloc.rules.parallel_sgs`). The compiled one takes some hundredth of the
 time, and some seconds of compiling, once on a machine: it is for many jobs and long limits.
 """
 
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.parallel_generation import ParallelGeneration, PartialSchedule, Plan
-from coalloc.rules.serial_generation import Generation
+from coalloc.rules.parallel_sgs import ParallelGeneration, PartialSchedule, Plan
+from coalloc.rules.serial_sgs import Generation
 from coalloc.solvers.context import Context
 from coalloc.solvers.search.problem_tables import Tables
 
@@ -36,7 +36,7 @@ PLACED_AT_ONCE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """Plans side by side: the fields of :class:`coalloc.rules.parallel_generation.Plan`, a row or an entry of each."""
+    """Plans side by side: the fields of :class:`coalloc.rules.parallel_sgs.Plan`, a row or an entry of each."""
 
     orders: Ints
     thresholds: Floats
@@ -113,7 +113,7 @@ def growth_of(problem: Problem, efficiencies: Sequence[Sequence[float]], *, is_c
 
 def may_compile(problem: Problem) -> bool:
     """Return whether compiled growth takes a problem."""
-    return problem.is_plain and 0 < len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
+    return problem.has_monotone_capacity and 0 < len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
 
 
 def is_worth_compiling(context: Context) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from coalloc.objectives import Criterion, Objective
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_generation import FILLING_RULES, Generation, Way, book, start_in_order
+from coalloc.rules.serial_sgs import FILLING_RULES, Generation, Way, book, start_in_order
 from coalloc.solvers.context import Context
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.method import Method

@@ -14,7 +14,7 @@ from functools import cached_property
 from coalloc.instance import Job
 from coalloc.objectives.objective import RegularObjective
 from coalloc.problem import Problem
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import ITERATIONS, improve

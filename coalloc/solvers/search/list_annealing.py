@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.serial_generation import FILLING_RULES, Generation, named_orders
+from coalloc.rules.serial_sgs import FILLING_RULES, Generation, named_orders
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import earliness_weights

@@ -1,7 +1,7 @@
 """Annealing of lists on several classes, compiled: what :mod:`coalloc.solvers.search.list_annealing` runs.
 
 A job of a list ends as early as its way allows, which is up to a slowest level, or at one level, in a filling rule:
-serial generation, to the last digit that of :mod:`coalloc.rules.serial_generation`. A move takes a job to another place
+serial generation, to the last digit that of :mod:`coalloc.rules.serial_sgs`. A move takes a job to another place
 of the list, swaps two, or gives one another way; what follows the first place is decoded anew, as long as it may still
 be taken. Compiled by numba, for which functions take plain arrays: those of a
 :class:`coalloc.solvers.search.problem_tables.Tables`.
@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from coalloc.rules.profile import SUBTRACTION_NOISE
-from coalloc.rules.serial_generation import FILLING_RULES
+from coalloc.rules.serial_sgs import FILLING_RULES
 from coalloc.solvers.machine_code import inlined, uncounted
 from coalloc.solvers.search.filling_kernel import find, load
 from coalloc.solvers.search.moves_kernel import draw, move, places, step_of

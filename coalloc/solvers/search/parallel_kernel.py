@@ -1,6 +1,6 @@
 """Parallel schedule generation, compiled: what :mod:`coalloc.solvers.search.growth` grows schedules with.
 
-The rules, and the order of every sum, are those of :mod:`coalloc.rules.parallel_generation`, so that the schedules are
+The rules, and the order of every sum, are those of :mod:`coalloc.rules.parallel_sgs`, so that the schedules are
 the same to the last digit. Compiled by numba, for which functions take plain arrays: those of a
 :class:`coalloc.solvers.search.problem_tables.Tables`, and one row of a :class:`coalloc.solvers.search.growth.Rows` for
 each schedule.

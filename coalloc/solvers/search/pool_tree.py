@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.dual_feasible import weightings
+from coalloc.solvers.bin_packing import are_rectangles, placed_in_order
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
-from coalloc.solvers.one_dimension import are_rectangles, placed_in_order
 from coalloc.solvers.search.refutation import Refutation
 
 Array = NDArray[Any]
@@ -91,7 +91,7 @@ class Pool:
 def pool_of(problem: Problem) -> Pool | None:
     """Return a problem as a pool; None where processors differ, or anything but processors and time matters."""
     jobs = problem.jobs
-    if not jobs or len(jobs) > MOST_JOBS or not problem.come_at_once or not are_rectangles(problem):
+    if not jobs or len(jobs) > MOST_JOBS or not problem.has_equal_releases or not are_rectangles(problem):
         return None
     release = problem.releases[0]
     busy = [(b.end - release, sum(b.allocation)) for b in problem.busy if b.end > release]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Problem
-from coalloc.rules.serial_generation import FILLING_RULES, Generation
+from coalloc.rules.serial_sgs import FILLING_RULES, Generation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.serial_generation import FILLING_RULES
+from coalloc.rules.serial_sgs import FILLING_RULES
 from coalloc.solvers.bounds.area import efficiencies
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.context import Context

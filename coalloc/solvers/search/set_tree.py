@@ -356,16 +356,16 @@ def _is_for_it(problem: Problem) -> bool:
 
 
 def _accepts_near(context: Context) -> bool:
-    return context.problem.come_at_once and _accepts(context, NEAR)
+    return context.problem.has_equal_releases and _accepts(context, NEAR)
 
 
 def _accepts_far(context: Context) -> bool:
-    return context.problem.come_at_once and _accepts(context, FAR)
+    return context.problem.has_equal_releases and _accepts(context, FAR)
 
 
 def _accepts_over_time(context: Context) -> bool:
     """Accept jobs that arrive over time: the bound on their best end is as often right, so schedules come first."""
-    return not context.problem.come_at_once and _accepts(context, FAR)
+    return not context.problem.has_equal_releases and _accepts(context, FAR)
 
 
 def may_follow(context: Context) -> bool:

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Problem, Rounding, discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds import feasible_set
 from coalloc.solvers.bounds.area import Work, area

@@ -11,7 +11,7 @@ from hypothesis import given
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import MAX_MODES, Assignment, Problem, discretise
-from coalloc.rules.serial_generation import best_list_schedule, list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.search import annealing

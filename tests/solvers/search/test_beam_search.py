@@ -10,7 +10,7 @@ from hypothesis import given
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import Assignment, Problem, discretise
-from coalloc.rules.serial_generation import list_schedule
+from coalloc.rules.serial_sgs import list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends.worker import assignments_in
 from coalloc.solvers.bounds.feasible_set import FeasibleSets

@@ -13,7 +13,7 @@ from coalloc import solve
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Assignment, Problem, Rounding, discretise, slot_seconds
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets

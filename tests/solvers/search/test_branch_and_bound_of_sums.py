@@ -14,9 +14,9 @@ from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, discretise
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
-from coalloc.solvers.bounds.busy_times import busy_times_of
+from coalloc.solvers.bounds.mean_busy_time import busy_times_of
 from coalloc.solvers.search import branch_and_bound_of_sums as module
 from coalloc.solvers.search.branch_and_bound_of_sums import BranchAndBoundOfSums, may_search_sum
 from coalloc.solvers.search.extension_search import Node

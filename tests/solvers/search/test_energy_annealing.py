@@ -6,7 +6,7 @@ import coalloc
 from coalloc.models.energy_costs import costs_of
 from coalloc.objectives.metered import metered_objective
 from coalloc.problem import discretise_for_energy
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.search import energy_annealing
 from coalloc.testing.brute_force_energy import brute_force_energy

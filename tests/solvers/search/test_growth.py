@@ -11,7 +11,7 @@ import pytest
 import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Problem, discretise
-from coalloc.rules.serial_generation import FILLING_RULES, Generation
+from coalloc.rules.serial_sgs import FILLING_RULES, Generation
 from coalloc.solvers.search.growth import MOST_ENTRIES, CompiledGrowth, ListedGrowth, Plans, growth_of, may_compile
 
 LINKS = {"jobs": 20, "max_tasks": 6, "bsbw_low": 0.1, "link_bandwidth": 100.0}

@@ -12,7 +12,7 @@ from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, discretise
-from coalloc.rules.serial_generation import best_list_schedule, list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.search import large_neighbourhoods as module

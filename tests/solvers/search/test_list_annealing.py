@@ -11,7 +11,7 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Runnin
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem, discretise
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_generation import FILLING_RULES, Generation, book
+from coalloc.rules.serial_sgs import FILLING_RULES, Generation, book
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.search.list_annealing import METHOD, Costs, ListAnnealing
 from coalloc.testing.brute_force import brute_force_oas

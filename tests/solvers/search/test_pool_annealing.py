@@ -9,7 +9,7 @@ import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
-from coalloc.rules.serial_generation import list_schedule
+from coalloc.rules.serial_sgs import list_schedule
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.search.pool_annealing import METHOD, PoolAnnealing, pool_of
 from coalloc.solvers.search.pool_kernel import aimed_places

@@ -11,7 +11,7 @@ import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import Assignment, discretise
-from coalloc.rules.serial_generation import best_list_schedule, list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.bounds.area import area, efficiencies
 from coalloc.solvers.effort import Effort

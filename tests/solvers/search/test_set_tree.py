@@ -11,7 +11,7 @@ import pytest
 import coalloc
 from coalloc.instance import Instance, Job, RunningJob
 from coalloc.problem import discretise, slot_seconds
-from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.bounds import feasible_set, simple

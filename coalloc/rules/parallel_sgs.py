@@ -17,7 +17,7 @@ from operator import add, sub
 
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import SUBTRACTION_NOISE
-from coalloc.rules.serial_generation import Generation
+from coalloc.rules.serial_sgs import Generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Plan:
     latest
         End, ticks, that no level but the fastest may exceed.
     rule
-        How classes are filled, an index of :data:`coalloc.rules.serial_generation.FILLING_RULES`.
+        How classes are filled, an index of :data:`coalloc.rules.serial_sgs.FILLING_RULES`.
     """
 
     order: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What jobs pay at their own prices, and the sets that bring most: for :mod:`coalloc.solvers.bounds.own_prices`.
+"""What jobs pay at their own prices, and the sets that bring most: for :mod:`coalloc.solvers.bounds.job_prices`.
 
 The prices of a job are a stretch of one array, a price for each cell of its span of the grid; outside it pays nothing.
 """

@@ -9,7 +9,7 @@ import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
-from coalloc.solvers.bounds.positions import positions
+from coalloc.solvers.bounds.position_assignment import positions
 from coalloc.testing.brute_force import brute_force_oas
 
 TWO_SPEEDS = Platform((Cluster("C1", (NodeGroup(2, 1.0), NodeGroup(1, 0.5)), 10.0),))

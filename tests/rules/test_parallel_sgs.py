@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import Assignment, Problem, discretise
-from coalloc.rules.parallel_generation import ParallelGeneration, PartialSchedule, Plan
-from coalloc.rules.serial_generation import FILLING_RULES, Generation
+from coalloc.rules.parallel_sgs import ParallelGeneration, PartialSchedule, Plan
+from coalloc.rules.serial_sgs import FILLING_RULES, Generation
 from coalloc.schedule import schedule_of
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW

@@ -96,7 +96,7 @@ class Spans:
         return cls(low, offsets, cell, job, np.diff(grid)[cell], tasks[job], cells, entries)
 
 
-class OwnPrices:
+class JobPrices:
     """The bound of one criterion, and the prices that prove it so far; ``excess`` as that of prices of processors.
 
     ``prices`` has a price a tick for each place of ``spans``. ``is_final`` once no step or finer grid is worth it.
@@ -118,7 +118,7 @@ class OwnPrices:
         self._next_grid()
 
     @classmethod
-    def of(cls, criterion: Criterion, first: Prices) -> OwnPrices | None:
+    def of(cls, criterion: Criterion, first: Prices) -> JobPrices | None:
         """Return the bound at prices of processors; None where speeds differ, or there is too much to look at."""
         found = ways_of(criterion)
         if found is None or first.excess <= 0.0 or found[0].needs.shape[1] != 1 or found[0].needs.min() < 1.0:
@@ -214,7 +214,7 @@ class OwnPrices:
 
     def value(self, prices: Floats) -> tuple[float, Floats]:
         """Return what prices prove of the excess, and a subgradient per tick of each place, of soft minima."""
-        from coalloc.solvers.bounds.own_prices_kernel import choose_sets, share_cells
+        from coalloc.solvers.bounds.job_prices_kernel import choose_sets, share_cells
 
         spans, grid = self.spans, self.grid
         shares, chosen = np.empty(len(prices)), np.empty(len(prices))
@@ -230,7 +230,7 @@ class OwnPrices:
         return value, shares - chosen
 
 
-def own_prices_bound(criterion: Criterion, time_limit: float = math.inf) -> float:
+def job_prices_bound(criterion: Criterion, time_limit: float = math.inf) -> float:
     """Return the bound on the cost, as good as the time (s) allows: prices of processors first, for half of it."""
     began = time.perf_counter()
     first = Prices.of(criterion)
@@ -238,7 +238,7 @@ def own_prices_bound(criterion: Criterion, time_limit: float = math.inf) -> floa
         return criterion.objective.of_costs(criterion.alone)
     for _ in first.improve(began + time_limit / 2.0):
         pass
-    own = OwnPrices.of(criterion, first)
+    own = JobPrices.of(criterion, first)
     for _ in own.improve(began + time_limit) if own is not None else ():
         pass
     return cost_of(criterion, max(first.excess, 0.0 if own is None else own.excess))
@@ -247,7 +247,7 @@ def own_prices_bound(criterion: Criterion, time_limit: float = math.inf) -> floa
 def _run(context: Context) -> None:
     """Climb as long as there is time; later attempts go on."""
     first = context.kept(Prices)
-    own = context.kept(OwnPrices) or (OwnPrices.of(context.criterion, first) if first is not None else None)
+    own = context.kept(JobPrices) or (JobPrices.of(context.criterion, first) if first is not None else None)
     if own is None:
         return
     context.keep(own)

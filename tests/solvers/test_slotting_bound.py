@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.solvers.backends import cpsat
-from coalloc.solvers.rounded_down import RoundedDown, rounded_down_makespan
+from coalloc.solvers.slotting_bound import RoundedDown, rounded_down_makespan
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, slotted_instances, small_instance
 

@@ -14,7 +14,7 @@ from coalloc.checker import check
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_generation import (
+from coalloc.rules.serial_sgs import (
     Generation,
     best_list_schedule,
     book,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import discretise
-from coalloc.solvers import one_dimension as module
-from coalloc.solvers.one_dimension import OneDimension, one_dimension
+from coalloc.solvers import bin_packing as module
+from coalloc.solvers.bin_packing import BinPacking, packing_of
 from coalloc.testing.brute_force import brute_force_oas
 from tests.strategies import LAW
 
@@ -24,8 +24,8 @@ def on_nodes(nodes: int, *shapes: tuple[int, float], arrival: float = 0.0) -> In
 
 def test_one_duration_is_bin_packing() -> None:
     problem = discretise(on_nodes(10, (6, 20.0), (5, 20.0), (4, 20.0), arrival=10.0), 10.0)
-    packing = one_dimension(problem)
-    assert packing == OneDimension((6, 5, 4), release=1, unit=2, processors=10, machines=None)
+    packing = packing_of(problem)
+    assert packing == BinPacking((6, 5, 4), release=1, unit=2, processors=10, machines=None)
     # Two bins end at slot 1 + 2 * 2; slot 4 is within the second.
     assert (packing.end(2), packing.multiple(5), packing.multiple(4), packing.multiple(3)) == (5, 2, 2, 1)
     assert dict(packing.starts([[0, 2], [1]])) == {0: 0, 2: 0, 1: 1}
@@ -33,8 +33,8 @@ def test_one_duration_is_bin_packing() -> None:
 
 def test_so_many_of_any_width_are_machines() -> None:
     # Any two of 3, 4 and 5 tasks fit on 10 nodes, and no three do. 40, 60 and 80 s are 2, 3 and 4 times 20 s.
-    packing = one_dimension(discretise(on_nodes(10, (3, 40.0), (4, 60.0), (5, 80.0)), None))
-    assert packing == OneDimension((2, 3, 4), release=0.0, unit=20, processors=10, machines=2)
+    packing = packing_of(discretise(on_nodes(10, (3, 40.0), (4, 60.0), (5, 80.0)), None))
+    assert packing == BinPacking((2, 3, 4), release=0.0, unit=20, processors=10, machines=2)
     assert dict(packing.starts([[2], [0, 1]])) == {2: 0, 0: 0, 1: 2}
 
 
@@ -55,7 +55,7 @@ def two_speeds() -> Instance:
     ],
 )
 def test_other_problems_are_left_to_others(instance: Instance) -> None:
-    assert one_dimension(discretise(instance, None)) is None
+    assert packing_of(discretise(instance, None)) is None
 
 
 @pytest.mark.parametrize("slot", [1.0, None])

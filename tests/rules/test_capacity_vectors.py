@@ -10,7 +10,7 @@ import pytest
 from coalloc.allocation import node_classes, stocks_of
 from coalloc.instance import Cluster, Job, NodeGroup, Platform
 from coalloc.rules.allocation_rules import allocator
-from coalloc.rules.memories import UNITS, Memories, memories_of
+from coalloc.rules.capacity_vectors import UNITS, Memories, memories_of
 from coalloc.rules.reservations import reservation
 
 GROUPS = (NodeGroup(1, 1.0, cores=4, memory=1000.0), NodeGroup(2, 0.5, memory=300.0), NodeGroup(2, 0.25))

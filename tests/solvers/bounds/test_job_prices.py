@@ -11,8 +11,8 @@ import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.objectives import OBJECTIVES, Criterion, RegularObjective
 from coalloc.problem import discretise
-from coalloc.solvers.bounds import own_prices
-from coalloc.solvers.bounds.own_prices import OwnPrices, own_prices_bound
+from coalloc.solvers.bounds import job_prices
+from coalloc.solvers.bounds.job_prices import JobPrices, job_prices_bound
 from coalloc.solvers.bounds.prices import Prices, sum_bound
 from coalloc.testing.brute_force import brute_force_oas
 
@@ -33,7 +33,7 @@ def at_first(criterion):
     if prices is None:
         return None, None
     next(prices.improve(math.inf))
-    return prices, OwnPrices.of(criterion, prices)
+    return prices, JobPrices.of(criterion, prices)
 
 
 def test_jobs_that_do_not_fit_beside_each_other_wait():
@@ -43,10 +43,10 @@ def test_jobs_that_do_not_fit_beside_each_other_wait():
     prices = Prices.of(criterion)
     assert list(prices.improve(math.inf))
     assert 20.0 + prices.excess <= 25.0
-    assert 29.7 <= own_prices_bound(criterion) <= 30.0
+    assert 29.7 <= job_prices_bound(criterion) <= 30.0
 
 
-def test_what_own_prices_prove_by_hand():
+def test_what_job_prices_prove_by_hand():
     # Three processors; A has two tasks for 10 s and B two for 20 s. At prices of 1 for A and 0.5 for B, from 0 to 20 s,
     # A pays 10 at 0 (at x it costs x and pays 10, or 20 - x from 10 on), and B pays 10 at 0 (at x it costs x and pays
     # 0.5 * (20 - x)). The better set, A alone, gets 1 back: 10 + 10 - 20 = 0. At 0.5 for A from 10 s on, it still is
@@ -70,7 +70,7 @@ def test_running_jobs_take_processors_from_sets():
     jobs = [Job(name, 2, 10.0) for name in "ABC"]
     criterion = criterion_of(of_processors(4, *jobs, running=running))
     _, own = at_first(criterion)
-    assert 0.98 * 60.0 <= own_prices_bound(criterion) <= 60.0
+    assert 0.98 * 60.0 <= job_prices_bound(criterion) <= 60.0
     assert set(own._capacities.tolist()) == {1, 2}  # in units of two processors, what all tasks are multiples of
 
 
@@ -79,7 +79,7 @@ def test_speeds_that_differ_are_left_to_prices_of_processors():
     criterion = criterion_of(Instance(platform, (Job("A", 1, 10.0), Job("B", 1, 10.0), Job("C", 1, 10.0))))
     prices, own = at_first(criterion)
     assert own is None
-    assert own_prices_bound(criterion) == sum_bound(criterion) >= 30.0 + prices.excess
+    assert job_prices_bound(criterion) == sum_bound(criterion) >= 30.0 + prices.excess
 
 
 def small_on_equal_processors(seed):
@@ -96,7 +96,7 @@ def small_on_equal_processors(seed):
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_no_own_prices_prove_more_than_the_optimum(name):
+def test_no_job_prices_prove_more_than_the_optimum(name):
     bounded = 0
     for seed in range(6):
         instance, slot = small_on_equal_processors(seed)
@@ -110,18 +110,18 @@ def test_no_own_prices_prove_more_than_the_optimum(name):
         for scale in (1e-3, 0.05, 1.0):
             value, _ = own.value(rng.exponential(size=len(own.prices)) * scale)
             assert criterion.reported(sum(criterion.alone) + value) <= best + 1e-6 * abs(best) + 1e-9
-        assert criterion.reported(own_prices_bound(criterion)) <= best + 1e-6 * abs(best) + 1e-9
+        assert criterion.reported(job_prices_bound(criterion)) <= best + 1e-6 * abs(best) + 1e-9
     assert bounded >= 3
 
 
 def test_a_finer_grid_keeps_the_prices(monkeypatch):
-    monkeypatch.setattr(own_prices, "FEWEST_CELLS", 8)
-    monkeypatch.setattr(own_prices, "CELLS_PER_JOB", (2, 16))
+    monkeypatch.setattr(job_prices, "FEWEST_CELLS", 8)
+    monkeypatch.setattr(job_prices, "CELLS_PER_JOB", (2, 16))
     jobs = [Job(f"J{i}", 2 + i % 2, 10.0 + i, arrival=3.0 * i) for i in range(4)]
     criterion = criterion_of(of_processors(4, *jobs))
     prices = Prices.of(criterion)
     assert list(prices.improve(math.inf))
-    own = OwnPrices.of(criterion, prices)
+    own = JobPrices.of(criterion, prices)
     coarse = len(own.grid)
     before = 0.0
     for excess in own.improve(math.inf):
@@ -132,7 +132,7 @@ def test_a_finer_grid_keeps_the_prices(monkeypatch):
     assert own.value(own.prices)[0] >= before - 1e-6 * before
 
 
-def test_the_best_bound_on_a_sum_has_own_prices():
+def test_the_best_bound_on_a_sum_has_job_prices():
     # 26 jobs of two tasks on three processors: one after the other, 10 + 21 + 33 + ... Prices of processors let half
     # as many again run at once.
     instance = of_processors(3, *(Job(f"J{i}", 2, 10.0 + i) for i in range(26)))
@@ -141,7 +141,7 @@ def test_the_best_bound_on_a_sum_has_own_prices():
     assert 0.98 * best <= coalloc.lower_bound(instance, "total-response-time", method="best") <= best
 
 
-def test_a_search_for_a_sum_is_proven_by_own_prices():
+def test_a_search_for_a_sum_is_proven_by_job_prices():
     # On five processors no two jobs of three and four tasks run at once; each arrives while the first runs, so the
     # order by arrival, in which they get longer, is best. Prices of processors leave more than a third open.
     jobs = [Job(f"J{i}", 3 + i % 2, 10.0 + i, arrival=4.0 * i / 12) for i in range(30)]

@@ -46,7 +46,7 @@ def positions(criterion: Criterion) -> Positions | None:
     problem = criterion.problem
     if not criterion.is_sum or not problem.jobs or problem.busy or not _have_one_task(problem):
         return None
-    if not problem.come_at_once or any(0 in problem.rooms(job) for job in problem.jobs):
+    if not problem.has_equal_releases or any(0 in problem.rooms(job) for job in problem.jobs):
         return None
     durations, least, slopes = _by_class(criterion)
     if len(slopes) != 1 or not math.isfinite(float(least.sum())):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.objectives import Criterion, RegularObjective
 from coalloc.problem import discretise
-from coalloc.solvers.bounds.busy_times import BusyTimes, Held, Work, busy_times_of, least_cost
+from coalloc.solvers.bounds.mean_busy_time import BusyTimes, Held, Work, busy_times_of, least_cost
 from coalloc.testing.brute_force import Objective, brute_force_oas
 from tests.small_instances import equal_instances, slotted_instances
 from tests.strategies import LAW

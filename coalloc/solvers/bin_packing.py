@@ -19,7 +19,7 @@ from itertools import accumulate
 from coalloc.models import arc_flow
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_generation import Generation, book
+from coalloc.rules.serial_sgs import Generation, book
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
@@ -45,7 +45,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class OneDimension:
+class BinPacking:
     """A problem whose jobs have one duration (``machines`` is None), or run ``machines`` at a time.
 
     Ends are then whole multiples of ``unit`` ticks after ``release``.
@@ -84,27 +84,27 @@ class OneDimension:
         return self.release + multiple * self.unit
 
 
-def one_dimension(problem: Problem) -> OneDimension | None:
+def packing_of(problem: Problem) -> BinPacking | None:
     """Return what a problem is if it has one dimension only, else None."""
-    if not problem.jobs or problem.busy or not problem.come_at_once or not are_rectangles(problem):
+    if not problem.jobs or problem.busy or not problem.has_equal_releases or not are_rectangles(problem):
         return None
     tasks, processors = [job.tasks for job in problem.jobs], sum(problem.capacities)
     durations = [levels[0].duration for levels in problem.levels]
     if min(durations) <= 0.0:
         return None
     if min(durations) == max(durations):
-        return OneDimension(tuple(tasks), problem.releases[0], durations[0], processors, None)
+        return BinPacking(tuple(tasks), problem.releases[0], durations[0], processors, None)
     machines = _machines(tasks, processors)
     if machines is None or not all(float(duration).is_integer() for duration in durations):
         return None
     unit = reduce(math.gcd, map(int, durations))
     sizes = tuple([int(duration) // unit for duration in durations])
-    return OneDimension(sizes, problem.releases[0], unit, processors, machines)
+    return BinPacking(sizes, problem.releases[0], unit, processors, machines)
 
 
 def are_rectangles(problem: Problem) -> bool:
     """Return whether jobs fit together wherever they are as soon as there are processors for all their tasks."""
-    is_free = problem.is_plain and not (problem.contended_resources or problem.is_restricted)
+    is_free = problem.has_monotone_capacity and not (problem.contended_resources or problem.is_restricted)
     return is_free and problem.scope == "platform" and all(len(levels) == 1 for levels in problem.levels)  # nor shapes
 
 
@@ -151,7 +151,7 @@ def placed_in_order(problem: Problem, order: Iterable[int]) -> list[Assignment]:
 
 def _run(context: Context) -> None:
     """Halve what is open, in multiples of the unit; each answer is a bound or a schedule."""
-    packing = one_dimension(context.problem)
+    packing = packing_of(context.problem)
     assert packing is not None
     low, high = packing.multiple(context.proven), packing.multiple(context.cost)
     context.prove(packing.end(low), METHOD.name)
@@ -172,7 +172,7 @@ def _run(context: Context) -> None:
 def _accepts(context: Context) -> bool:
     if not (context.is_free and context.best and context.criterion.objective.is_latest_end):
         return False
-    packing = one_dimension(context.problem)
+    packing = packing_of(context.problem)
     return packing is not None and packing.steps(context.cost) <= MAX_STEPS
 
 
