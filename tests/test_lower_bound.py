@@ -8,10 +8,14 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
-from coalloc.solvers.bounds.methods import METHODS
+from coalloc.objectives import OBJECTIVES
+from coalloc.solvers.bounds.methods import BOUNDS, Bound, methods_of
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, slotted_instances
 from tests.strategies import LAW
+
+OF_SUMS = methods_of(OBJECTIVES["total-response-time"])
+PAIRS = [(name, method) for name in ("makespan", "total-response-time") for method in methods_of(OBJECTIVES[name])]
 
 
 def four_nodes(*jobs: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
@@ -49,7 +53,7 @@ def test_in_slots_the_bound_is_one_on_whole_slots():
 
 def test_the_makespan_counts_from_the_first_arrival_or_from_now_where_jobs_run():
     late = Job("J1", 4, 10.0, arrival=100.0)
-    for method in METHODS:
+    for method in methods_of(OBJECTIVES["makespan"]):
         assert coalloc.lower_bound(four_nodes(late), method=method) == pytest.approx(10.0)
     held = RunningJob(Job("R", 1, 500.0), ("C1/0",), 105.0)
     assert coalloc.lower_bound(four_nodes(late, running=(held,))) == pytest.approx(115.0)
@@ -58,9 +62,18 @@ def test_the_makespan_counts_from_the_first_arrival_or_from_now_where_jobs_run()
 def test_response_times_alone_and_squashed():
     # Alone: 10 s each. One machine four times as fast does 10 s of 4 tasks in 10 s: ends at 10, 20, 30.
     instance = four_nodes(*(Job(f"J{i}", 4, 10.0) for i in range(3)))
-    responses = {m: coalloc.lower_bound(instance, "total-response-time", m) for m in METHODS}
+    responses = {m: coalloc.lower_bound(instance, "total-response-time", m) for m in OF_SUMS}
     assert responses["longest-job"] == 30.0
-    assert responses["feasible-set"] == pytest.approx(60.0)
+    assert {m: seconds for m, seconds in responses.items() if m != "longest-job"} == {
+        m: pytest.approx(60.0) for m in OF_SUMS if m != "longest-job"
+    }
+
+
+def test_a_bound_that_is_a_row_is_known_by_its_name(monkeypatch):
+    monkeypatch.setitem(BOUNDS, "mine", Bound(lambda problem, _: 7.0, None))
+    assert coalloc.lower_bound(four_nodes(Job("J1", 4, 10.0)), method="mine") == 7.0
+    with pytest.raises(CoallocError, match=r"must be one of longest-job, .*, got 'mine'"):
+        coalloc.lower_bound(four_nodes(Job("J1", 4, 10.0)), "mean-wait", "mine")
 
 
 def test_the_squashed_machine_interrupts_for_a_shorter_job():
@@ -69,9 +82,8 @@ def test_the_squashed_machine_interrupts_for_a_shorter_job():
     assert coalloc.lower_bound(instance, "total-response-time", "area") == pytest.approx(50.0)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
-def test_no_jobs_take_no_time(method, objective):
+@pytest.mark.parametrize(("objective", "method"), PAIRS)
+def test_no_jobs_take_no_time(objective, method):
     assert coalloc.lower_bound(four_nodes(), objective, method) == 0.0
 
 
@@ -88,9 +100,9 @@ def test_what_is_unknown_is_refused_with_what_is_known():
 
 
 @LAW
-@given(slotted_instances(TINY), st.sampled_from(METHODS), st.sampled_from(["makespan", "total-response-time"]))
-def test_no_bound_is_above_the_optimum(drawn, method, objective):
-    instance, slot = drawn
+@given(slotted_instances(TINY), st.sampled_from(PAIRS))
+def test_no_bound_is_above_the_optimum(drawn, pair):
+    (instance, slot), (objective, method) = drawn, pair
     for grid in (slot, None):
         optimum = brute_force_oas(instance, grid, objective=objective).objective
         assert coalloc.lower_bound(instance, objective, method, grid) <= optimum + 1e-6

@@ -15,7 +15,7 @@ from coalloc.problem import discretise
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
-from coalloc.solvers.bounds.methods import METHODS, latest_end_bound
+from coalloc.solvers.bounds.methods import cost_bound, methods_of
 from coalloc.testing.brute_force import brute_force_cbs, brute_force_jpr, brute_force_oas, brute_force_pas
 from coalloc.testing.small import with_memory
 from tests.extras import AUTO
@@ -102,8 +102,9 @@ def test_no_bound_exceeds_the_optimum_within_memory(seed):
     instance, slot = small_memory_instance(seed, FOUR_JOBS)
     for problem in (discretise(instance, slot), discretise(instance, None), discretise(instance, slot, "down")):
         optimum = max(0.0, brute_force_oas(instance, problem.slot, "makespan", problem.rounding).objective)
-        for method in METHODS:
-            bound = Criterion.of(problem, "makespan").reported(latest_end_bound(problem, method))
+        criterion = Criterion.of(problem, "makespan")
+        for method in methods_of(criterion.objective):
+            bound = criterion.reported(cost_bound(criterion, method))
             assert bound <= optimum + 1e-6
 
 

@@ -438,8 +438,9 @@ def lower_bound(
     method : str or None, default None
         Makespan: ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (the default: column
         generation over the configuration LP) or ``"best"`` of all. Sums: ``"prices"`` (the default: dual prices of
-        processors over time), ``"best"`` (also dual prices of jobs, slower) or the methods of the makespan. Maxima:
-        ``"prices"`` (the default), ``"feasible-set"`` or ``"best"``. Energy and EDP: ``"lp"``.
+        processors over time), ``"job-prices"`` (also dual prices of jobs, slower), ``"mean-busy-time"`` (up to 24
+        jobs), ``"best"`` of all, or the methods of the makespan. Maxima: ``"prices"`` (the default),
+        ``"feasible-set"`` or ``"best"``. Energy and EDP: ``"lp"``.
     slot : float or str or None, default None
         Bound schedules in whole time slots of this length (s, or a percentage of the mean reference run time). None:
         bound all schedules.

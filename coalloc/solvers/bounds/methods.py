@@ -1,9 +1,14 @@
-"""The lower bounds by name, and what ``best`` makes of a time budget. Derivations: docs/mathematics.md, "Bounds"."""
+"""The lower bounds by name: a row each, which ``lower_bound(method=)`` and its messages read.
+
+Derivations: docs/mathematics.md, "Bounds".
+"""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from coalloc.objectives import Criterion, RegularObjective
 from coalloc.problem import Problem
@@ -19,38 +24,21 @@ from coalloc.solvers.bounds.processor_patterns import excluding, may_ask
 from coalloc.solvers.bounds.simple import longest_job, packing, quick_bound
 from coalloc.solvers.bounds.work import work
 
-METHODS = ("longest-job", "work", "area", "packing", "feasible-set", "best")
-"""The methods; ``best`` takes the others in turn, the cheapest first, then branches on levels and asks for patterns."""
-METHODS_OF_SUMS = (*METHODS, "prices")
-"""Those of a sum of costs, or of a maximum that is no latest end; ``best`` takes the prices."""
+OfEnds = Callable[[Problem, float], float]
+"""A problem and seconds: a lower bound on the latest end, ticks."""
+OfCosts = Callable[[Criterion, float], float]
+"""A criterion of another objective and seconds: a lower bound on its cost."""
 
 
-def methods_of(objective: RegularObjective) -> tuple[str, ...]:
-    """Return the methods that there are for an objective, by name."""
-    return METHODS if objective.is_latest_end else METHODS_OF_SUMS
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound on the latest end, on other costs, or on both; None where there is none."""
+
+    of_ends: OfEnds | None
+    of_costs: OfCosts | None
 
 
-def default_method(objective: RegularObjective) -> str:
-    """Return the method for an objective where none is asked for."""
-    return "feasible-set" if objective.is_latest_end else "prices"
-
-
-def latest_end_bound(problem: Problem, method: str, time_limit: float = math.inf) -> float:
-    """Return a lower bound on the latest end, in ticks, by one of :data:`METHODS`; stops at the time limit (s)."""
-    if method == "longest-job":
-        return longest_job(problem)
-    if method == "packing":
-        return packing(problem)
-    if method == "work":
-        return max(longest_job(problem), work(problem))
-    if method == "area":
-        return area(problem, time_limit=time_limit)
-    if method == "feasible-set":
-        return feasible_set_bound(problem, time_limit=time_limit)
-    return _best(problem, time_limit)
-
-
-def _best(problem: Problem, time_limit: float) -> float:
+def _best_of_ends(problem: Problem, time_limit: float) -> float:
     """Return the best bound that the time allows: what the cheap ones leave of it is the feasible sets'."""
     deadline = time.perf_counter() + time_limit
     cheap = max(longest_job(problem), work(problem), packing(problem), area(problem, time_limit=time_limit))
@@ -62,27 +50,66 @@ def _best(problem: Problem, time_limit: float) -> float:
     return max(raised, default=known)
 
 
-def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) -> float:
-    """Return a lower bound on the cost by a criterion, by one of :func:`methods_of`; stops at the time limit (s).
+def _quick(criterion: Criterion, _: float) -> float:
+    """Return the bound that costs nothing: each job alone and, of a sum of ends, the squashed area."""
+    return quick_bound(criterion)
 
-    A sum of ends has each job alone and, but for ``longest-job``, the squashed area; any other sum or maximum has
-    each job alone. ``feasible-set``, ``prices`` and ``best`` raise a maximum by the jobs that are due early; ``prices``
-    and ``best`` a sum by prices over time, ``best`` by those of jobs as well, and of few jobs by busy times too.
-    """
-    objective, deadline = criterion.objective, time.perf_counter() + time_limit
-    if objective.is_latest_end:
-        return latest_end_bound(criterion.problem, method, time_limit)
-    if method == "longest-job":
-        return objective.of_costs(criterion.alone)
+
+def _due_dates(criterion: Criterion, time_limit: float) -> float:
+    """Return the quick bound, that of a maximum raised by the jobs that are due early."""
     quick = quick_bound(criterion)
-    if method in ("feasible-set", "prices", "best") and is_for(criterion):
-        quick = max(quick, due_dates_bound(criterion, time_limit))
-    if method not in ("prices", "best") or not criterion.is_sum:
-        return quick
-    at_positions = positions(criterion)
-    if at_positions is not None:
-        return safe_cost(criterion, at_positions)
-    if method == "best":
-        quick = max(quick, busy_times_bound(criterion, time_limit))
-    by_prices = job_prices_bound if method == "best" else sum_bound
-    return max(quick, by_prices(criterion, deadline - time.perf_counter()))
+    return max(quick, due_dates_bound(criterion, time_limit)) if is_for(criterion) else quick
+
+
+def _of_sum(*bounds: OfCosts) -> OfCosts:
+    """Return the greatest of some bounds on a sum, and of those that cost less; the optimum where positions say it."""
+
+    def bound(criterion: Criterion, time_limit: float) -> float:
+        deadline = time.perf_counter() + time_limit
+        known = _due_dates(criterion, time_limit)
+        if not criterion.is_sum:
+            return known
+        at_positions = positions(criterion)
+        if at_positions is not None:
+            return safe_cost(criterion, at_positions)
+        return max(known, *(one(criterion, deadline - time.perf_counter()) for one in bounds))
+
+    return bound
+
+
+BOUNDS: dict[str, Bound] = {
+    "longest-job": Bound(
+        lambda problem, _: longest_job(problem),
+        lambda criterion, _: criterion.objective.of_costs(criterion.alone),
+    ),
+    "work": Bound(lambda problem, _: max(longest_job(problem), work(problem)), _quick),
+    "area": Bound(lambda problem, time_limit: area(problem, time_limit=time_limit), _quick),
+    "packing": Bound(lambda problem, _: packing(problem), _quick),
+    "feasible-set": Bound(lambda problem, time_limit: feasible_set_bound(problem, time_limit=time_limit), _due_dates),
+    "best": Bound(_best_of_ends, _of_sum(busy_times_bound, job_prices_bound)),
+    "prices": Bound(None, _of_sum(sum_bound)),
+    "job-prices": Bound(None, _of_sum(job_prices_bound)),
+    "mean-busy-time": Bound(None, _of_sum(busy_times_bound)),
+}
+"""Every bound by its name; ``best`` takes the cheap ones, then those that take time."""
+
+
+def methods_of(objective: RegularObjective) -> tuple[str, ...]:
+    """Return the names of the bounds for an objective."""
+    rows = BOUNDS.items()
+    return tuple(name for name, row in rows if (row.of_ends if objective.is_latest_end else row.of_costs) is not None)
+
+
+def default_method(objective: RegularObjective) -> str:
+    """Return the method for an objective where none is asked for."""
+    return "feasible-set" if objective.is_latest_end else "prices"
+
+
+def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) -> float:
+    """Return a lower bound on the cost by a criterion, by one of :func:`methods_of`; stops at the time limit (s)."""
+    bound = BOUNDS[method]
+    if criterion.objective.is_latest_end:
+        assert bound.of_ends is not None
+        return bound.of_ends(criterion.problem, time_limit)
+    assert bound.of_costs is not None
+    return bound.of_costs(criterion, time_limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import pytest
@@ -11,7 +12,7 @@ import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Shape
 from coalloc.problem import Problem, discretise
 from coalloc.solvers.bounds.area import area
-from coalloc.solvers.bounds.methods import latest_end_bound
+from coalloc.solvers.bounds.methods import BOUNDS
 from coalloc.solvers.bounds.processor_patterns import excluding, is_excluded, may_ask
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, slotted_instances
@@ -84,7 +85,7 @@ def test_no_bound_is_above_the_optimum(drawn: tuple[Instance, float]) -> None:
     problem = discretise(instance, slot)
     last_end = round((brute_force_oas(instance, slot).objective + instance.origin) / slot)
     assert last_bound(problem, 0.0) <= last_end
-    assert latest_end_bound(problem, "best") <= last_end
+    assert BOUNDS["best"].of_ends(problem, math.inf) <= last_end
 
 
 @pytest.mark.parametrize(("seed", "least"), [(2, 63), (5, 68)])
