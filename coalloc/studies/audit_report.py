@@ -57,6 +57,9 @@ AS_IT_WAS = "audited schedule"
 FOLDED = 30
 """Lines of the table of windows above which the page folds it."""
 
+FEW_USED = 0.5
+"""Share of the processors that a log uses at most at a time up to which there is a warning that these may be too many."""
+
 TOLERANCE = 1e-6
 """Share by which a schedule may be below a bound: both are floats."""
 
@@ -305,7 +308,13 @@ class Audit:
         """Inconsistencies between the log and the platform."""
         impossible = [row for row in [self.whole, *self.windows] if not row["is_possible"]]
         if not impossible:
-            return ()
+            most = self.whole["most_used"]
+            if most > FEW_USED * self.num_processors:
+                return ()
+            return (
+                f"The log uses at most {most} of the {self.num_processors} processors at a time. If the platform has "
+                "fewer, too much of the waiting is called avoidable.",
+            )
         most = max(row["most_used"] for row in impossible)
         return (
             f"The log uses up to {most} processors at a time, but the platform has {self.num_processors}. In "

@@ -188,6 +188,16 @@ def test_that_a_log_is_not_possible_stands_first(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("processors", "is_warned"), [(7, False), (8, True), (40, True)])
+def test_a_platform_that_the_log_hardly_uses_is_doubted(tmp_path, processors, is_warned):
+    # The jobs use four processors at a time.
+    path = tmp_path / "log.swf"
+    path.write_text(TRACE)
+    found = audit(path, processors=processors, time_limit=0.02, policies={"fcfs": {"policy": "fcfs"}})
+    told = f"The log uses at most 4 of the {processors} processors at a time."
+    assert [warning.startswith(told) for warning in found.warnings] == [True] * is_warned
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
