@@ -22,7 +22,10 @@ PERIOD, RUNNING = "Trace and period", "Bounds and searches"
 
 File = Annotated[
     str,
-    Argument(metavar="TRACE", help="Trace (SWF or sacct --parsable2, also gzip); with --policy also an instance, or example:NAME."),
+    Argument(
+        metavar="TRACE",
+        help="Trace (SWF or sacct --parsable2, also gzip); with --policy also an instance, or example:NAME.",
+    ),
 ]
 Processors = Annotated[
     int | None,

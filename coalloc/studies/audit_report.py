@@ -58,7 +58,7 @@ FOLDED = 30
 """Lines of the table of windows above which the page folds it."""
 
 FEW_USED = 0.5
-"""Share of the processors that a log uses at most at a time up to which there is a warning that these may be too many."""
+"""Share of the processors up to which the most that a log uses at a time raises doubts about their number."""
 
 TOLERANCE = 1e-6
 """Share by which a schedule may be below a bound: both are floats."""
