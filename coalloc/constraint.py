@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar, Literal, Protocol
 
-from coalloc.allocation import NodeClass, allocation_of, node_classes
-from coalloc.display.wording import instant_text
+from coalloc.allocation import NodeClass, node_classes
+from coalloc.display.wording import instant_text, plural
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
 
@@ -133,8 +133,8 @@ class Constraint:
 
     A subclass overrides the methods that apply; all times are in s. Searches and models read ``earliest_start``,
     ``latest_end``, ``is_eligible``, ``most_tasks``, ``has_shape`` and ``rows``. Every schedule that is returned has
-    passed ``faults``, which by default checks all of these; a subclass that overrides only ``faults`` is a constraint
-    that searches do not know. Bounds of the problem without the constraint remain valid.
+    passed ``faults``, which by default checks all of these but ``most_tasks``. If only ``faults`` is overridden, no
+    search knows the constraint. Bounds of the problem without the constraint remain valid.
 
     See Also
     --------
@@ -181,7 +181,10 @@ class Constraint:
         return True
 
     def most_tasks(self, job: Job, node_class: NodeClass) -> float:
-        """Return the maximum number of tasks of a job on a class."""
+        """Return the maximum number of tasks of a job on a class.
+
+        Which nodes form a class depends on the whole instance, so ``faults`` does not know it: override both.
+        """
         return math.inf
 
     def has_shape(self, job: Job, tasks: int) -> bool:
@@ -223,22 +226,22 @@ class Constraint:
             if end > latest + tolerance:
                 yield f"job {name} ends at {instant_text(end)}, after {instant_text(latest)}"
             if not self.has_shape(job, len(placed[job.id].nodes)):
-                yield f"job {name} has {len(placed[job.id].nodes)} tasks, which the constraint does not allow"
+                tasks = plural(len(placed[job.id].nodes), "task")
+                yield f"job {name} has {tasks}, which the constraint does not allow"
 
     def _faults_of_classes(
         self, instance: Instance, jobs: Iterable[Job], placed: Mapping[str, PlacedJob]
     ) -> Iterator[str]:
         """Yield what violates the node classes of single jobs."""
         platform = instance.platform
-        classes = node_classes(platform, "platform", instance.largest_task_memory, [*self.separates()])
+        classes = node_classes(platform, reserved=[*self.separates()])
+        class_of = {processor: c for c in classes for processor in c.processors}
         for job in jobs:
-            processors = [platform.processor_index[name] for name in placed[job.id].nodes]
-            for count, node_class in zip(allocation_of(processors, classes), classes, strict=True):
-                cluster = quoted(platform.clusters[node_class.cluster].name)
-                if count and not self.is_eligible(job, node_class):
+            held = {class_of[platform.processor_index[name]].processors[0] for name in placed[job.id].nodes}
+            for node_class in classes:
+                if node_class.processors[0] in held and not self.is_eligible(job, node_class):
+                    cluster = quoted(platform.clusters[node_class.cluster].name)
                     yield f"job {quoted(job.id)} has tasks on nodes of {cluster} that the constraint excludes"
-                elif count > (most := self.most_tasks(job, node_class)):
-                    yield f"job {quoted(job.id)} has {count} tasks on nodes of {cluster} that may have {most:g}"
 
     def tells_apart_by(self, job: Job) -> Hashable:
         """Return a key: jobs with the same data and the same key are interchangeable for the constraint.

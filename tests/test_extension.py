@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.constraint import PlacedJob, Row
-from coalloc.extend import Constraint, NodeClass, NotTogether, RegularObjective
+from coalloc.extend import Constraint, NodeClass, NotTogether, RegularObjective, TimeRow
 from coalloc.solvers.backends import cpsat
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
 
@@ -283,6 +284,71 @@ def test_a_declaration_alone_is_known_to_searches_models_and_the_check(slot: flo
     together = coalloc.solve(instance).schedule
     assert together is not None
     assert list(apart.faults(instance, together)) == ["jobs 'J1' and 'J2' run at the same time"]
+
+
+@pytest.mark.parametrize("slot", [None, 10.0])
+def test_a_chain_of_many_jobs_is_one_schedule(slot: float | None) -> None:
+    # One after the other: 1,500 times 10 s. Following the chain by recursion would be too deep.
+    jobs = [Job(f"J{k}", 1, 10.0, after=[f"J{k - 1}"] if k else []) for k in range(1_500)]
+    result = coalloc.solve(Instance(TWO_NODES, jobs), slot=slot)
+    assert (result.status, result.objective) == ("optimal", 15_000.0)
+
+
+@dataclass(frozen=True)
+class SameStart(Constraint):
+    """Two jobs start together."""
+
+    one: str
+    other: str
+
+    def rows(self, instance: Instance) -> Iterable[Row]:
+        for late, early in ((self.one, self.other), (self.other, self.one)):
+            yield TimeRow(((1, "start", late), (-1, "start", early)), 0.0)
+
+
+@pytest.mark.usefixtures("cpsat_or_not")
+@pytest.mark.parametrize("slot", [None, 10.0])
+def test_jobs_that_wait_for_each_other_start_together(slot: float | None) -> None:
+    # J1 and J2 take both nodes for 10 s, J3 one of them before or after: 20 s.
+    instance = Instance(TWO_NODES, [*TWO_JOBS, Job("J3", 1, 10.0)])
+    result = coalloc.solve(instance, constraints=[SameStart("J1", "J2")], slot=slot, time_limit=5.0)
+    assert (result.status, result.objective) == ("optimal", 20.0)
+    assert result.schedule is not None
+    assert result.schedule["J1"].start == result.schedule["J2"].start
+
+
+@pytest.mark.parametrize(
+    ("declared", "sentence"),
+    [
+        ({"earliest_start": lambda self, job: 5.0}, "job 'J1' starts at 0 s, before 5 s"),
+        ({"latest_end": lambda self, job: 5.0}, "job 'J1' ends at 10 s, after 5 s"),
+        ({"has_shape": lambda self, job, tasks: tasks > 1}, "job 'J1' has 1 task, which the constraint does not allow"),
+        (
+            {"is_eligible": lambda self, job, node_class: False},
+            "job 'J1' has tasks on nodes of 'C1' that the constraint excludes",
+        ),
+        (
+            {"rows": lambda self, instance: [TimeRow(((1, "start", "J1"),), 3.0)]},
+            "the start of job 'J1' is 0 s, must be at least 3 s",
+        ),
+        (
+            {"rows": lambda self, instance: [TimeRow(((-1, "end", "J1"),), -3.0)]},
+            "the end of job 'J1' is 10 s, must be at most 3 s",
+        ),
+        (
+            {"rows": lambda self, instance: [TimeRow(((1, "start", "J1"), (-1, "end", "J2")), 1.0)]},
+            "the start of job 'J1' less the end of job 'J2' is -10 s, must be at least 1 s",
+        ),
+    ],
+)
+def test_a_schedule_is_checked_against_each_declaration(declared: dict[str, Any], sentence: str) -> None:
+    instance = Instance(TWO_NODES, TWO_JOBS)
+    schedule = coalloc.solve(instance).schedule
+    assert schedule is not None
+    constraint = type("Declared", (Constraint,), declared)()
+    assert next(iter(constraint.faults(instance, schedule))) == sentence
+    found = coalloc.check(instance, schedule, constraints=[constraint])
+    assert found[0].rule == "constraint"
 
 
 def test_a_constraint_of_a_class_that_other_processes_cannot_know() -> None:

@@ -59,7 +59,7 @@ class NotTogetherRow:
     @property
     def members(self) -> Collection[int]:
         """The jobs that it names."""
-        return self.jobs
+        return set(self.jobs)
 
     def first_start(self, j: int, start: float, duration: float, placed: Spans, slack: float) -> float:  # noqa: ARG002
         """Return from when on, ``start`` or later, a job may start beside those placed that overlap it now."""
@@ -77,18 +77,22 @@ class TimeSumRow:
     @property
     def members(self) -> Collection[int]:
         """The jobs that it names."""
-        return [job for _, _, job in self.terms]
+        return {job for _, _, job in self.terms}
 
     def first_start(self, j: int, start: float, duration: float, placed: Spans, slack: float) -> float:
         """Return from when on, ``start`` or later, a job may start; infinity where no later start keeps the row.
 
-        Where a job that it names has no place the row forbids nothing. All in ticks; less than ``slack`` breaks none.
+        Where a job that it names has no place the row forbids nothing. A start may be ``slack`` too late; all in ticks.
         """
-        if not {*self.members} <= {j, *placed}:
-            return start
-        spans = {**placed, j: (start, start + duration)}
-        lacking = self.least - sum(factor * spans[job][which == "end"] for factor, which, job in self.terms)
-        if lacking <= slack:
-            return start
-        slope = sum(factor for factor, _, job in self.terms if job == j)
-        return start + lacking if slope > 0 else math.inf
+        factor_of_start, least = 0, self.least
+        for factor, which, job in self.terms:
+            if job == j:
+                factor_of_start += factor
+                least -= factor * (duration if which == "end" else 0.0)
+            elif job in placed:
+                least -= factor * placed[job][which == "end"]
+            else:
+                return start
+        if factor_of_start > 0:
+            return max(start, least)
+        return start if factor_of_start * start >= least - slack else math.inf

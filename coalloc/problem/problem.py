@@ -24,6 +24,7 @@ from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
 from coalloc.problem.counting import compositions, num_compositions, numbered
 from coalloc.problem.frame import Frame, least_tasks
 from coalloc.problem.levels import SpeedLevels
+from coalloc.problem.ordering import acyclic
 from coalloc.problem.package import Package, package_of
 from coalloc.problem.resources import Countable, NodeMemory
 
@@ -211,11 +212,11 @@ class Problem(Frame):
         ``placed`` are starts and ends (ticks) of other jobs, by index. Infinity where there is none, or where a row
         makes the job wait for one that is not placed.
         """
+        if not self.awaited[j] <= placed.keys():
+            return math.inf
         slack = self.base.tolerance if self.slot is None else 0.0
         while math.isfinite(start) and start + duration <= self.latest_ends[j]:
-            waits = self.awaited[j].difference(placed)
-            firsts = (row.first_start(j, start, duration, placed, slack) for row in self._rows_of[j])
-            later = math.inf if waits else max(start, *firsts, start)
+            later = max([start, *(row.first_start(j, start, duration, placed, slack) for row in self._rows_of[j])])
             if later <= start:
                 return start
             start = later
@@ -224,7 +225,11 @@ class Problem(Frame):
     @cached_property
     def _rows_of(self) -> tuple[tuple[NotTogetherRow | TimeSumRow, ...], ...]:
         """The rows that name each job, by index."""
-        return tuple(tuple(row for row in self.rows if j in row.members) for j in range(len(self.jobs)))
+        found: list[list[NotTogetherRow | TimeSumRow]] = [[] for _ in self.jobs]
+        for row in self.rows:
+            for j in row.members:
+                found[j].append(row)
+        return tuple(map(tuple, found))
 
     @cached_property
     def awaited(self) -> tuple[frozenset[int], ...]:
@@ -233,16 +238,16 @@ class Problem(Frame):
         Rows with the greatest differences come first: of a least and a greatest lag the job waits for the least one.
         """
         found: list[set[int]] = [set() for _ in self.jobs]
+        for late, early in acyclic(self._following()):
+            found[late].add(early)
+        return tuple(map(frozenset, found))
 
-        def reaches(late: int, early: int) -> bool:
-            return late == early or any(reaches(k, early) for k in found[late])
-
-        pairs = [row for row in self.rows if isinstance(row, TimeSumRow) and len(row.terms) == 2]
+    def _following(self) -> Iterator[tuple[int, int]]:
+        """Yield the jobs of each difference of times, the one to be late first; the greatest differences first."""
+        pairs = [row for row in self.rows if isinstance(row, TimeSumRow) and len(row.members) == 2]
         for row in sorted(pairs, key=lambda row: -row.least):
             (_, _, late), (_, _, early) = sorted(row.terms, reverse=True)
-            if not reaches(early, late):
-                found[late].add(early)
-        return tuple(map(frozenset, found))
+            yield late, early
 
     @cached_property
     def busy(self) -> tuple[Busy, ...]:

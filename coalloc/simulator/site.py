@@ -244,8 +244,8 @@ class Site:
         """Return what the policy decides."""
         began = perf_counter()
         answer: Any = self.policy.decide(self.state)
-        has_monotone_capacity = type(answer) is list and len(answer) <= len(self._waiting)  # as most are
-        decisions: list[object] = answer if has_monotone_capacity else decisions_of(answer, len(self._waiting))
+        is_plain = type(answer) is list and len(answer) <= len(self._waiting)  # as most are
+        decisions: list[object] = answer if is_plain else decisions_of(answer, len(self._waiting))
         self.decision_times.append(perf_counter() - began)
         return decisions
 
