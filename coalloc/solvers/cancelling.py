@@ -18,8 +18,8 @@ from coalloc.instance import CoallocError
 T = TypeVar("T")
 POLL = 0.1
 """Seconds between two looks at whether the solve is over, while its event is not set."""
-AGAIN = 1.0
-"""Seconds after which an exception that was not noticed is raised again: a handler takes much less."""
+AGAIN = 5.0
+"""Seconds after which an exception that was not noticed is raised again: ending child processes takes less."""
 
 _locks: dict[int, AbstractContextManager[Any]] = {}
 """For each thread that may be stopped, by its identifier, what is held, perhaps again, while it must not be."""
@@ -29,7 +29,9 @@ _ends: dict[int, Callable[[], None]] = {}
 
 def noticed() -> None:
     """Say that this thread has caught its KeyboardInterrupt and will end; without a word it is raised again."""
-    _ends.get(threading.get_ident(), bool)()
+    end = _ends.get(threading.get_ident())
+    if end is not None:
+        end()
 
 
 @contextmanager

@@ -10,7 +10,8 @@ import pytest
 
 import coalloc
 from coalloc import CoallocError
-from coalloc.solvers.cancelling import AGAIN, cancellable, noticed, unstopped
+from coalloc.solvers import cancelling
+from coalloc.solvers.cancelling import cancellable, noticed, unstopped
 
 HARD = coalloc.generate("thesis-oas", seed=5, jobs=16)
 """Nothing proves its least total response time in slots of 10 % within minutes."""
@@ -78,7 +79,8 @@ def test_what_must_not_be_stopped_is_done_first() -> None:
 
 
 @pytest.mark.parametrize("lost", [1, 3])
-def test_an_exception_that_a_library_loses_is_raised_again(lost: int) -> None:
+def test_an_exception_that_a_library_loses_is_raised_again(lost: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cancelling, "AGAIN", 0.1)
     # Pyomo has bare excepts: an exception that reaches one of them would be gone, and the solve never end. Where it
     # reaches a callback of the garbage collector (hypothesis has one), pytest keeps it.
     cancel, swallowed = threading.Event(), list[BaseException]()
@@ -99,7 +101,8 @@ def test_an_exception_that_a_library_loses_is_raised_again(lost: int) -> None:
     assert len(swallowed) == lost
 
 
-def test_an_exception_that_was_noticed_is_not_raised_again() -> None:
+def test_an_exception_that_was_noticed_is_not_raised_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cancelling, "AGAIN", 0.1)
     cancel = threading.Event()
 
     def work() -> str:
@@ -109,7 +112,7 @@ def test_an_exception_that_was_noticed_is_not_raised_again() -> None:
                 threading.Event().wait(0.01)
         except KeyboardInterrupt:
             noticed()
-        threading.Event().wait(AGAIN + 0.2)  # it would have been raised again
+        threading.Event().wait(0.5)  # it would have been raised again
         return "found until then"
 
     assert cancellable(cancel, work) == "found until then"
