@@ -52,6 +52,8 @@ SUPPORTED = frozenset(
     {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
 )
 """The modelling features of which there is a rule."""
+ON_SHARED_NODES = frozenset({"deadline", "after", "eligible", "requires", "shapes", "unavailable", "start"})
+"""Those of which there is one where nodes are time-shared."""
 
 RULES = {
     "other-instance": "a schedule that names another instance places exactly the jobs of this one; otherwise this is "
@@ -218,10 +220,10 @@ def check(
     >>> [violation.rule for violation in coalloc.check(instance, incomplete)]
     ['missing-job']
     """
-    _refuse_unsupported(links, saturation)
+    _refuse_options(links, saturation)
     refuse_unsupported(instance, "check", SUPPORTED)
     if instance.shares_nodes:
-        refuse_unsupported(instance, "check with time-shared nodes", SUPPORTED - {"times", "resources"})
+        refuse_unsupported(instance, "check with time-shared nodes", ON_SHARED_NODES)
     if power_management:
         require_power_states(instance.platform)
     if other := _other_instance(instance, schedule):
@@ -252,7 +254,7 @@ def check(
         ]
 
 
-def _refuse_unsupported(links: Links, saturation: float) -> None:
+def _refuse_options(links: Links, saturation: float) -> None:
     """Raise :class:`CoallocError` where a saturation is none, or is tolerated where links may saturate anyway."""
     if not 0.0 <= saturation < math.inf:
         raise CoallocError(f"saturation: must be finite and at least 0, got {saturation!r}")

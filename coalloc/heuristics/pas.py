@@ -21,7 +21,7 @@ from coalloc.instance import CoallocError, Job
 from coalloc.problem import Links, Mode, Problem, discretise, shortage
 from coalloc.rules.orders import ordered_at
 from coalloc.rules.selection import selected
-from coalloc.simulator.policy import ENFORCED, Start, State
+from coalloc.simulator.policy import Start, State
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.package_placing import Placed, place_package
 from coalloc.solvers.search.packages import Work
@@ -64,7 +64,9 @@ class Pas:
     allocation: PackageModel = "pas"
     work_limit: Count = 10_000
     scope: ClassVar[Scope] = "platform"
-    supported_features: ClassVar[frozenset[str]] = ENFORCED - {"resources"}
+    supported_features: ClassVar[frozenset[str]] = frozenset(
+        {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start"}
+    )
     why_unsupported: ClassVar[str] = "its packages respect processors, memory and links only"
     _unproven: int = field(init=False, default=0)
 

@@ -48,56 +48,46 @@ class Featured(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A modelling feature: what it means, the fields that state it (``Class.field``), whether an instance uses it."""
+    """A modelling feature: the fields that state it (``Class.field``), and whether an instance uses it."""
 
-    description: str
     fields: tuple[str, ...]
     is_used: Callable[[Featured], bool]
 
 
 FEATURES: Mapping[str, Feature] = {
     "deadline": Feature(
-        "time by which a job must end",
         ("Job.deadline",),
         lambda instance: any(job.deadline is not None for job in instance.jobs),
     ),
     "after": Feature(
-        "precedence: jobs that must end before a job starts",
         ("Job.after",),
         lambda instance: any(job.after for job in instance.jobs),
     ),
     "eligible": Feature(
-        "clusters on which a job may run",
         ("Job.eligible",),
         lambda instance: any(job.eligible for job in instance.jobs),
     ),
     "requires": Feature(
-        "node features that a job requires",
         ("Job.requires", "NodeGroup.features"),
         lambda instance: any(job.requires for job in instance.jobs),
     ),
     "times": Feature(
-        "run times by node feature",
         ("Job.times", "Shape.times"),
         lambda instance: any(job.times or any(shape.times for shape in job.shapes) for job in instance.jobs),
     ),
     "shapes": Feature(
-        "alternative modes of a moldable job",
         ("Job.shapes",),
         lambda instance: any(job.shapes for job in instance.jobs),
     ),
     "unavailable": Feature(
-        "maintenance windows and outages of parts of the platform",
         ("Platform.unavailable",),
         lambda instance: bool(instance.platform.unavailable),
     ),
     "start": Feature(
-        "advance reservations: running jobs that start in the future",
         ("RunningJob.start",),
         lambda instance: any(run.start > 0.0 for run in instance.running),
     ),
     "resources": Feature(
-        "resources with a capacity: licenses, GPUs (GRES), power",
         (
             "Job.resources",
             "Job.task_resources",

@@ -84,7 +84,7 @@ def discretise(
     are the constraints; by default its own.
     """
     instance.refuse_shared_nodes(EXACT_METHODS)
-    refuse_unsupported(instance, EXACT_METHODS, SUPPORTED)
+    refuse_unsupported(instance, "a solve, a bound or a replay", SUPPORTED)
     base = base or instance.time_base
     _refuse_moments(instance, base.tolerance)
     kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))

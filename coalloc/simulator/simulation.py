@@ -35,7 +35,7 @@ from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
 
-ON_SHARED_NODES = ENFORCED - {"times", "resources"}
+ON_SHARED_NODES = frozenset({"deadline", "after", "eligible", "requires", "shapes", "unavailable", "start"})
 """The features that runs on time-shared nodes support: a node has one speed there, and tasks share its memory alone."""
 
 CHOOSING = 'easy or mesd with shapes="ends-first" (--parameter shapes=ends-first)'

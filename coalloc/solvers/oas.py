@@ -89,7 +89,7 @@ def solve_oas(
         return solve_energy(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
-    _refuse_unsupported(options, formulation)
+    _refuse_options(options, formulation)
     kept = _kept(instance, options, objective, constraints)
     given = shifted(instance, options.slot, objective, kept)
     if not isinstance(formulation, str):  # a user's formulation sees the user's times
@@ -276,7 +276,7 @@ def _refuse_horizon(problem: Problem, horizon: int) -> None:
             )
 
 
-def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
+def _refuse_options(options: SolveOptions, formulation: Any) -> None:
     _refuse_unknown(options, formulation)
     if options.slot is None and formulation != "auto":
         raise CoallocError(
@@ -431,8 +431,10 @@ def _tell_refusing(context: Context) -> None:
     """Say in the message which constraints refused schedules that methods took for valid, unless all is proven."""
     call = context.call
     if context.refusing and not call.is_closed:
-        names, are = " and ".join(sorted(context.refusing)), "are" if len(context.refusing) > 1 else "is"
-        told = f"{names} {are} violated by schedules that its declarations accept"
+        names, are, its = " and ".join(sorted(context.refusing)), "is", "its"
+        if len(context.refusing) > 1:
+            are, its = "are", "their"
+        told = f"{names} {are} violated by schedules that {its} declarations accept"
         call.add_to_message(f"{told}; the lower bound ignores these violations")
 
 

@@ -110,7 +110,7 @@ def solve_package(
     CoallocError
         If options are not supported together, or there are too many modes.
     """
-    _refuse_unsupported(options)
+    _refuse_options(options)
     if isinstance(formulation, str):
         module_name(options.model, formulation)  # raises where there is none
     call = Call(instance, options, progress, "tasks" if options.model == "cbs" else "s")
@@ -132,7 +132,7 @@ def build_package(
     instance: Instance, options: SolveOptions, formulation: str | PackageFormulation = "auto"
 ) -> pyo.ConcreteModel:
     """Return the model that :func:`solve_package` would solve; errors as there."""
-    _refuse_unsupported(options)
+    _refuse_options(options)
     used = package_formulation_of(options.model, formulation) if isinstance(formulation, str) else formulation
     problem = package_problem(instance, options)
     _refuse_large(problem, formulation)
@@ -154,7 +154,7 @@ def _num_places(problem: Problem) -> int:
     return len(problem.jobs) * sum(problem.package.processors)
 
 
-def _refuse_unsupported(options: SolveOptions) -> None:
+def _refuse_options(options: SolveOptions) -> None:
     if options.model not in OBJECTIVES:
         raise CoallocError(f"a package model must be one of {', '.join(OBJECTIVES)}, got {options.model!r}")
     if options.objective != OBJECTIVES[options.model]:

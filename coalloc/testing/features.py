@@ -91,7 +91,7 @@ def _with_clusters(rng: np.random.Generator, instance: Instance) -> Instance:
     return instance.replace(jobs=[choosing(job) if rng.random() < 0.5 else job for job in instance.jobs])
 
 
-def _with_features(rng: np.random.Generator, instance: Instance) -> Instance:
+def _with_required(rng: np.random.Generator, instance: Instance) -> Instance:
     """Return an instance in which most nodes have features, and half the jobs require one; few find too little room."""
 
     def equipped(group: NodeGroup) -> NodeGroup:
@@ -251,7 +251,7 @@ DRAWS: Mapping[str, Draw] = {
     "deadline": _with_deadlines,
     "after": _with_precedences,
     "eligible": _with_clusters,
-    "requires": _with_features,
+    "requires": _with_required,
     "times": _with_times,
     "shapes": _with_shapes,
     "unavailable": _with_windows,
