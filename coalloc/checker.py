@@ -49,7 +49,7 @@ Spans = list[tuple[int, int]]
 """Intervals ``[first, stop)`` of processors by index, in order."""
 
 SUPPORTED = frozenset(
-    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
+    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"} | {"limits"}
 )
 """The modelling features of which there is a rule."""
 ON_SHARED_NODES = frozenset({"deadline", "after", "eligible", "requires", "shapes", "unavailable", "start"})
@@ -83,6 +83,8 @@ RULES = {
     "most what its node can ever provide",
     "resources": "the jobs require together at most the capacity of a resource of the platform, a cluster or a node at "
     "any time at which a job of the schedule requires some there; a part without the resource has capacity 0",
+    "limit": "the amounts of the jobs of a limit that run sum to at most its capacity at any time at which a job of "
+    "the schedule has an amount",
     **shared_nodes.RULES,
     "constraint": "the given constraints are satisfied; they are checked if each job is placed once",
     "start-up": "with power management the first job on a cluster that was off starts at least startup_time after the "
@@ -249,6 +251,7 @@ def check(
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
             *_node_violations(rows, instance, loads, is_held_once=not overlaps),
             *(_resource_violations(rows, instance.platform) if "resources" in instance.features else ()),
+            *_limit_violations(rows, instance),
             *(_constraint_violations(instance, schedule, constraints) if not of_jobs else ()),
             *(_startup_violations(rows, instance.platform) if power_management else ()),
         ]
@@ -1219,6 +1222,20 @@ def _resource_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]
                 )
                 where = "" if name in platform.resources else place
                 yield Violation("resources", excess.jobs, where, excess.start, excess.peak, capacity, sentence)
+
+
+def _limit_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
+    """Yield each time at which the jobs of a limit take more than its capacity, with the peak."""
+    for limit in instance.limits:
+        amounts = dict(zip(limit.jobs, limit.amounts or [1.0] * len(limit.jobs), strict=True))
+        load = np.array([amounts.get(name, 0.0) for name in rows.ids], dtype=np.float64)
+        for excess in _excesses(rows, load, capacity_limit(limit.capacity)):
+            jobs = tuple(name for name in excess.jobs if amounts.get(name))
+            sentence = (
+                f"jobs of limit {visible(limit.name)} take up to {excess.peak:.12g} from {_seconds(excess.start)} to "
+                f"{_seconds(excess.end)}, but its capacity is {limit.capacity:.12g}; jobs then: {_listed(jobs)}"
+            )
+            yield Violation("limit", jobs, limit.name, excess.start, excess.peak, limit.capacity, sentence)
 
 
 def _amounts(rows: _Rows, name: str) -> tuple[Floats, Floats]:

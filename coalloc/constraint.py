@@ -11,12 +11,13 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from coalloc.allocation import NodeClass, node_classes
 from coalloc.display.wording import instant_text, plural
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.instance.rounding import capacity_limit
 
 Times = Mapping[str, tuple[float, float]]
 """Start and end, s, of jobs by id."""
@@ -125,7 +126,65 @@ class TimeRow:
             yield f"{what} is {factor * found:g} s, must be {compared} {factor * self.least:g} s"
 
 
-Row = NotTogether | TimeRow
+@dataclass(frozen=True, slots=True)
+class Cumulative:
+    """Row of a custom constraint: the amounts of those of these jobs that run at a time sum to at most a capacity.
+
+    Parameters
+    ----------
+    jobs : tuple of str
+        Ids of the jobs, to schedule or running.
+    amounts : tuple of float
+        Amount of each job while it runs, at least 0. Empty: 1 each, so that the capacity is a number of jobs.
+    capacity : float
+        Largest sum at any time at which one of the jobs to schedule runs, in the unit of the amounts.
+
+    See Also
+    --------
+    coalloc.extend.Constraint : The base class whose ``rows`` return it.
+    coalloc.Limit : The same as a field of an instance.
+
+    Examples
+    --------
+    At most two of three jobs run at a time:
+
+    >>> from coalloc.extend import Cumulative
+    >>> Cumulative(("J1", "J2", "J3"), capacity=2.0).each
+    (1.0, 1.0, 1.0)
+    """
+
+    jobs: tuple[str, ...]
+    amounts: tuple[float, ...] = ()
+    capacity: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse amounts of another number, a job that stands twice, and numbers below 0."""
+        if self.amounts and len(self.amounts) != len(self.jobs):
+            numbers = f"{len(self.jobs)}, got {len(self.amounts)}"
+            raise CoallocError(f"a Cumulative must have one amount per job, {numbers}")
+        if len(set(self.jobs)) < len(self.jobs):
+            raise CoallocError("a Cumulative must name each job once")
+        if not all(0.0 <= number < math.inf for number in (*self.amounts, self.capacity)):
+            raise CoallocError("the amounts and the capacity of a Cumulative must be finite and at least 0")
+
+    @property
+    def each(self) -> tuple[float, ...]:
+        """The amount of each job."""
+        return self.amounts or (1.0,) * len(self.jobs)
+
+    def faults(self, placed: Mapping[str, PlacedJob], tolerance: float) -> Iterator[str]:
+        """Yield a sentence for the first time at which placed jobs exceed the capacity, times being equal within s."""
+        amounts = {job: amount for job, amount in zip(self.jobs, self.each, strict=True) if amount and job in placed}
+        for time in sorted({placed[job].start for job in amounts}):
+            active = [job for job in amounts if placed[job].start - tolerance <= time < placed[job].end - tolerance]
+            total = math.fsum(amounts[job] for job in active)
+            if total > capacity_limit(self.capacity) and not all(isinstance(placed[job], RunningJob) for job in active):
+                listed = ", ".join(map(quoted, active))
+                yield f"jobs {listed} take {total:g} at {instant_text(time)}, must be at most {self.capacity:g}"
+                return
+
+
+Row = NotTogether | TimeRow | Cumulative
 
 
 class Constraint:
@@ -209,9 +268,10 @@ class Constraint:
         yield from self._faults_of_jobs(instance, jobs, placed)
         if self.restricts_classes:
             yield from self._faults_of_classes(instance, jobs, placed)
+        timed: dict[str, Any] = {run.job.id: run for run in instance.running} | placed
         for row in self.rows(instance):
-            if placed.keys() >= set(jobs_of(row)):
-                yield from row.faults(placed, instance.time_base.tolerance)
+            if timed.keys() >= set(jobs_of(row)):
+                yield from row.faults(timed, instance.time_base.tolerance)
 
     def _faults_of_jobs(
         self, instance: Instance, jobs: Iterable[Job], placed: Mapping[str, PlacedJob]
@@ -316,9 +376,27 @@ class OfSomeJobs(Constraint):
         return self.constraint.tells_apart_by(job)
 
 
+@dataclass(frozen=True, slots=True)
+class NotCumulative(OfSomeJobs):
+    """A constraint but for its cumulative rows: the ``whole`` instance that it was made for states these by now."""
+
+    def rows(self, instance: Instance) -> Iterator[Row]:
+        """Yield the other rows of the constraint."""
+        return (row for row in self.constraint.rows(self.whole) if not isinstance(row, Cumulative))
+
+    @property
+    def couples(self) -> bool:
+        """Whether there are other rows."""
+        return any(True for _ in self.rows(self.whole))
+
+    def separates(self) -> Iterable[Collection[int]]:
+        """Return what the constraint does."""
+        return self.constraint.separates()
+
+
 def jobs_of(row: Row) -> tuple[str, ...]:
     """Return the ids of the jobs that a row names."""
-    return row.jobs if isinstance(row, NotTogether) else tuple(job for _, _, job in row.terms)
+    return row.jobs if isinstance(row, (NotTogether, Cumulative)) else tuple(job for _, _, job in row.terms)
 
 
 def of_some_jobs(constraints: Iterable[Constraint], whole: Instance) -> tuple[Constraint, ...]:

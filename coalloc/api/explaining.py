@@ -216,7 +216,7 @@ class _Question:
         """Yield what bounds the objective and what moves it; ``sought`` is the result of the solver."""
         platform = self.instance.platform
         num_bounds = 2 + len(platform.links) + sum(len(cluster.nodes) for cluster in platform.clusters) + 1
-        num_bounds += len(self.instance.resources_asked)
+        num_bounds += len(self.instance.resources_asked) + len(self.instance.limits)
         bound = bound_of(self._criterion, BOUND_SHARE * self.time_limit / num_bounds)
         criterion, reached = self._criterion(self.instance), bound(self.instance).value
         yield why_bound(criterion, criterion.counted(reached))

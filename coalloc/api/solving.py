@@ -420,6 +420,7 @@ def lower_bound(
     makespan_limit: float | None = None,
     scope: Scope = "platform",
     fixed: Sequence[Fixed | Placement] = (),
+    constraints: Sequence[Constraint] = (),
     power_management: bool | None = None,
     working: Working = "total",
 ) -> float:
@@ -454,6 +455,8 @@ def lower_bound(
         Bound schedules within this scope, as for ``coalloc.solve``.
     fixed : sequence of Fixed or Placement, default ()
         Bound schedules with these fixed parts (regular objectives), as for ``coalloc.solve``.
+    constraints : sequence of Constraint, default ()
+        Custom constraints (regular objectives), as for ``coalloc.solve``. What no bound knows is relaxed.
     power_management : bool or None, default None
         For energy and EDP of clusters with power states, as for ``coalloc.energy``. None: the bound holds with and
         without power management.
@@ -501,9 +504,10 @@ def lower_bound(
     options = SolveOptions(
         objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
     )
-    if fixed and not isinstance(asked, RegularObjective):
-        raise CoallocError(f"fixed requires a regular objective, got {asked.name!r}")
-    kept = _kept(instance, fixed, options.slot, scope)
+    if (fixed or constraints) and not isinstance(asked, RegularObjective):
+        what = "fixed requires" if fixed else "constraints require"
+        raise CoallocError(f"{what} a regular objective, got {asked.name!r}")
+    kept = (*constraints, *_kept(instance, fixed, options.slot, scope, constraints))
     given = shifted(instance, options.slot, asked, kept)
     problem = discretise(
         given.instance,

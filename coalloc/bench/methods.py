@@ -118,7 +118,7 @@ def faults_of_options(name: str, options: Options, instance: Instance) -> list[F
     """Return what a method refuses of its options on the platform of an instance, with the path of each."""
     own = {option: _own_fault(option, given) for option, given in options.items()}
     faults = [fault for fault in own.values() if fault is not None]
-    empty = instance.replace(jobs=(), running=())
+    empty = instance.replace(jobs=(), running=(), limits=())
     try:
         METHODS[name].run(empty, {key: given for key, given in options.items() if own[key] is None}, None)
     except FaultsError as error:

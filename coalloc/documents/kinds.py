@@ -123,7 +123,8 @@ def _envelope_faults(document: Document, kind: Kind[Any]) -> list[Fault]:
         faults.append(Fault("format", f"must be {kind.format!r}, got {shown(got)}"))
     version = document.get("version", kind.versions[-1])
     if type(version) is not int or version not in kind.versions:
-        read = " or ".join(str(number) for number in kind.versions)
+        *others, last = map(str, kind.versions)
+        read = " or ".join(filter(None, (", ".join(others), last)))
         faults.append(Fault("version", f"must be {read} (the supported versions), got {shown(version)}"))
     return faults
 

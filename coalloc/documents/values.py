@@ -52,6 +52,9 @@ LEFT_OUT = {"left out": True}
 SINCE_2 = {"since": 2}
 """Metadata of a field that files have from version 2 on."""
 
+SINCE_3 = {"since": 3}
+"""Metadata of a field that files have from version 3 on."""
+
 CONFIG = pydantic.ConfigDict(extra="forbid")
 
 T = TypeVar("T")

@@ -173,6 +173,10 @@ def changes(instance: Instance) -> Iterator[Change]:
     for name in instance.resources_asked:
         words = f"with twice the capacity of {quoted(name)}"
         yield "resource", name, words, instance.replace(platform=with_more(platform, name, 2.0))
+    for limit in instance.limits:
+        doubled = [one.replace(capacity=2.0 * one.capacity) if one is limit else one for one in instance.limits]
+        words = f"with twice the capacity of the limit {quoted(limit.name)}"
+        yield "limit", limit.name, words, instance.replace(limits=doubled)
     first = min((job.arrival for job in instance.jobs), default=0.0)
     if any(job.arrival > first for job in instance.jobs):
         jobs = tuple(job.replace(arrival=first) for job in instance.jobs)
@@ -206,7 +210,8 @@ def what_moves(instance: Instance, bound: BoundOf, optimum: OptimumOf, unit: str
         else:
             found += moved
     if not found and not cut:
-        resources = " twice the capacity of a resource," if instance.resources_asked else ""
+        asked = {"resource": instance.resources_asked, "limit": instance.limits}
+        resources = "".join(f" twice the capacity of a {kind}," for kind, given in asked.items() if given)
         sentence = (
             f"none of these changes reduces it: twice the bandwidth of a link, one more node in a cluster,{resources} "
             "earlier arrivals"

@@ -2,6 +2,7 @@
 
 from coalloc.allocation import NodeClass as NodeClass
 from coalloc.constraint import Constraint as Constraint
+from coalloc.constraint import Cumulative as Cumulative
 from coalloc.constraint import NotTogether as NotTogether
 from coalloc.constraint import TimeRow as TimeRow
 from coalloc.heuristics.registry import policy_named as policy_named

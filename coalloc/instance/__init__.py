@@ -10,6 +10,8 @@ from coalloc.instance.features import UnsupportedFeature, refuse_undeclared
 from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
 from coalloc.instance.instance import Instance, RunningJob
 from coalloc.instance.job import Job, Shape
+from coalloc.instance.limits import Limit
+from coalloc.instance.lowering import as_resources
 from coalloc.instance.network import Link
 from coalloc.instance.platform import Node, Platform
 from coalloc.instance.power_states import PowerStates
@@ -30,6 +32,7 @@ __all__ = [
     "Instance",
     "InstanceError",
     "Job",
+    "Limit",
     "Link",
     "LocalUser",
     "Node",
@@ -42,6 +45,7 @@ __all__ = [
     "Switch",
     "UnsupportedFeature",
     "Window",
+    "as_resources",
     "public",
     "read_instance",
     "read_platform",

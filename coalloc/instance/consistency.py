@@ -151,6 +151,7 @@ def workload_faults(instance: object) -> list[Fault]:
     faults += [*_eligible_faults(saying, platform), *_times_faults(saying, platform), *_after_faults(saying, ids)]
     faults += [*_shape_faults(saying, processors), *_running_shape_faults(running)]
     faults += _resource_faults(saying, running, platform)
+    faults += limit_faults(_list(instance, "limits"), ids, len(jobs))
     faults += _closed_faults(running, platform)
     return faults + _running_faults(running, _clusters(platform)) + shared_workload_faults(instance)
 
@@ -321,6 +322,30 @@ def _tasks_within(place: ResourcePlaces, whole: float, per_task: float, tasks: i
     if whole > limit:
         return 0
     return most if whole + most * per_task <= limit else int((limit - whole) // per_task)
+
+
+def limit_faults(limits: Sequence[object], ids: Sequence[str | None], num_jobs: int) -> Iterator[Fault]:
+    """Yield what is wrong with the limits of an instance; the first ids are those of the jobs to schedule."""
+    if not limits:
+        return
+    yield from duplicate_faults([_text(limit, "name") for limit in limits], "limits[{}].name".format, "limit name")
+    known, waiting = set(ids), set(ids[:num_jobs])
+    for i, limit in enumerate(limits):
+        jobs = [name if isinstance(name, str) and name else None for name in _list(limit, "jobs")]
+        path, amounts, capacity = f"limits[{i}]", _list(limit, "amounts"), _from_zero(limit, "capacity")
+        yield from duplicate_faults(jobs, f"{path}.jobs[{{}}]".format, "job")
+        for n, name in enumerate(jobs):
+            if None not in known and name is not None and name not in known:
+                yield Fault(f"{path}.jobs[{n}]", f"must be a job of the instance, got {quoted(name)}")
+        if amounts and len(amounts) != len(jobs):
+            yield Fault(f"{path}.amounts", f"must have one amount per job, {len(jobs)}, got {len(amounts)}")
+            continue
+        for n, (name, amount) in enumerate(zip(jobs, amounts or [1.0] * len(jobs), strict=True)):
+            is_number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
+            if name in waiting and capacity is not None and is_number and amount > capacity_limit(capacity):
+                place = f"{path}.amounts[{n}]" if amounts else f"{path}.capacity"
+                verdict = f"must be at most the capacity, {capacity:g}," if amounts else "must be at least 1 (one job),"
+                yield Fault(place, f"{verdict} got {shown(amount if amounts else capacity)}")
 
 
 def _amounts(holder: object, key: str) -> Mapping[str, float]:

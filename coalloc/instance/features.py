@@ -15,6 +15,7 @@ from coalloc.documents.errors import CoallocError
 
 if TYPE_CHECKING:
     from coalloc.instance.job import Job
+    from coalloc.instance.limits import Limit
     from coalloc.instance.platform import Platform
 
 
@@ -40,6 +41,10 @@ class Featured(Protocol):
     @property
     def platform(self) -> Platform:
         """Where jobs run."""
+
+    @property
+    def limits(self) -> Sequence[Limit]:
+        """What some jobs take together at most."""
 
     @property
     def features(self) -> Collection[str]:
@@ -96,6 +101,10 @@ FEATURES: Mapping[str, Feature] = {
             "Platform.resources",
         ),
         lambda instance: any(job.asks_resources for job in instance.jobs),
+    ),
+    "limits": Feature(
+        ("Instance.limits",),
+        lambda instance: bool(instance.limits),
     ),
 }
 """Every feature by its name."""

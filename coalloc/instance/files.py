@@ -1,6 +1,6 @@
-"""Instance and platform files, version 1 or 2: ``.json`` or ``.json.gz``, in and out.
+"""Instance and platform files, version 1, 2 or 3: ``.json`` or ``.json.gz``, in and out.
 
-A file is of version 2 where it says something that version 1 has no word for; version 1 is read for ever.
+A file is of the first version that has all fields which it uses. Older versions remain supported.
 
 An instance file that is not valid gives one :class:`InstanceError` with every fault and its JSON
 path. Nothing that a file says is ever executed or used as a path.
@@ -38,7 +38,7 @@ class _PlatformHolder(Value):
     name: Text = "platform"
 
 
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)
 INSTANCE = Kind("instance", Instance, ("name", "platform", "jobs"), _instance_faults, VERSIONS)
 PLATFORM = Kind("platform", Platform, ("clusters",), platform_faults, VERSIONS)
 HELD_PLATFORM = Kind("platform", _PlatformHolder, ("platform",), _held_platform_faults, VERSIONS)

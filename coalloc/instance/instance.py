@@ -11,10 +11,11 @@ from coalloc.display.html import heading, table
 from coalloc.display.wording import plural
 from coalloc.documents.errors import CoallocError, InstanceError
 from coalloc.documents.text import quoted
-from coalloc.documents.values import LEFT_OUT, NONE, SINCE_2, Listed, Seconds, Text, Value, value
+from coalloc.documents.values import LEFT_OUT, NONE, SINCE_2, SINCE_3, Listed, Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.features import FEATURES
 from coalloc.instance.job import Job, longest_stated_time, resources_asked
+from coalloc.instance.limits import Limit
 from coalloc.instance.platform import Platform
 from coalloc.instance.processor_names import NamesField
 from coalloc.instance.sharing import LocalUser, Sharing
@@ -75,6 +76,8 @@ class Instance(Value):
         The name in tables and figures.
     local_users : sequence of LocalUser, default ()
         Interactive users who are active on time-shared nodes.
+    limits : sequence of Limit, default ()
+        Limits on what some jobs, such as those of a user, take together at any time.
 
     Raises
     ------
@@ -104,6 +107,7 @@ class Instance(Value):
     running: Listed[RunningJob] = NONE
     name: Text = "instance"
     local_users: Listed[LocalUser] = NONE
+    limits: Listed[Limit] = field(default=NONE, metadata=SINCE_3)
 
     def __post_init__(self) -> None:
         faults = workload_faults(self)

@@ -14,6 +14,7 @@ from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.frame import Links, Rounding
+from coalloc.problem.lowering import lowered
 from coalloc.problem.problem import Problem
 from coalloc.problem.resources import crowded_nodes
 
@@ -21,7 +22,7 @@ EXACT_METHODS = "exact methods, bounds and replay"
 """What errors call all that a :class:`Problem` is made for."""
 
 SUPPORTED = frozenset(
-    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
+    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"} | {"limits"}
 )
 """The modelling features that a :class:`Problem` tells its methods; those of energy and packages support fewer."""
 
@@ -81,11 +82,13 @@ def discretise(
     schedule of the problem is one of the instance. With ``"down"`` all are rounded down, and the
     optimum, times the slot, is at most the optimum of the instance in continuous time: so only ``constraints`` are
     kept that still forbid nothing else then. ``base`` is the time base where the instance was shifted in time, and so
-    are the constraints; by default its own.
+    are the constraints; by default its own. Limits, of the instance or of constraints, become resources of the platform
+    in ``problem.instance``.
     """
     instance.refuse_shared_nodes(EXACT_METHODS)
     refuse_unsupported(instance, "a solve, a bound or a replay", SUPPORTED)
     base = base or instance.time_base
+    instance, constraints = lowered(instance, constraints)
     _refuse_moments(instance, base.tolerance)
     kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
     reserved = reserved_nodes(instance.platform, instance.running, EXACT_METHODS)

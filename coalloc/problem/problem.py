@@ -15,7 +15,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
 from coalloc.allocation import Allocation, Stock
-from coalloc.constraint import NotTogether, TimeRow, jobs_of
+from coalloc.constraint import Cumulative, NotTogether, TimeRow, jobs_of
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import slots_down, slots_up
@@ -183,6 +183,7 @@ class Problem(Frame):
                 raise CoallocError(
                     f"constraint {name}: a row refers to {quoted(unknown)}, which is not a job to schedule"
                 )
+            assert not isinstance(row, Cumulative), "it is a resource by now"
             if isinstance(row, NotTogether):
                 rows.append(NotTogetherRow(tuple(number[job] for job in row.jobs)))
             else:

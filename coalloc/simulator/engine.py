@@ -16,7 +16,7 @@ import numpy as np
 
 from coalloc.documents.text import quoted
 from coalloc.execution import execution_time
-from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resources
 from coalloc.simulator.clock import Change, Clock, Handler, Kind, Passes
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
@@ -126,6 +126,7 @@ class Engine:
     ) -> None:
         if router is None and len(partitions) > 1:
             raise CoallocError(f"a simulation with {len(partitions)} sites requires a router")
+        instance = as_resources(instance)
         self._jobs = [*instance.jobs]
         """The jobs; those of several shapes, once they have started, in the shape that they run in."""
         self._shapes: dict[int, int] = {}

@@ -32,7 +32,7 @@ from coalloc.simulator.outlook import Outlook
 from coalloc.simulator.processors import Processors, indices_of
 
 ENFORCED = frozenset(
-    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
+    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"} | {"limits"}
 )
 """The modelling features that a run enforces whatever its policy decides."""
 

@@ -59,6 +59,9 @@ def reasons_of(instance: Instance, *, keeps_running: bool = False) -> Iterator[R
     for resource in instance.resources_asked:
         total = total_of(instance.platform, resource)
         yield Reason(f"the capacity of {quoted(resource)} is {total:g}", partial(_without_resource, resource))
+    for limit in instance.limits:
+        sentence = f"the jobs of limit {quoted(limit.name)} take at most {limit.capacity:g} at any time"
+        yield Reason(sentence, partial(_without_limit, limit.name))
     for window in instance.platform.unavailable:
         what = f"{window.processors} processors of group {window.group}" if window.processors else "nodes"
         times = f"{instant_text(window.start)} to {instant_text(window.end)}"
@@ -102,9 +105,14 @@ def _without_resource(resource: str, instance: Instance) -> Instance:
     return instance.replace(jobs=list(map(freed, instance.jobs)), running=running)
 
 
+def _without_limit(name: str, instance: Instance) -> Instance:
+    return instance.replace(limits=[limit for limit in instance.limits if limit.name != name])
+
+
 def _without_running(run: RunningJob, instance: Instance) -> Instance:
     left = [other for other in instance.running if other.job.id != run.job.id]
-    return instance.replace(running=left, jobs=[_freed(job, run.job.id) for job in instance.jobs])
+    jobs = [_freed(job, run.job.id) for job in instance.jobs]
+    return instance.replace(running=left, jobs=jobs, limits=[limit.without(run.job.id) for limit in instance.limits])
 
 
 def irreducible(instance: Instance, has_schedule: Test, *, keeps_running: bool = False) -> tuple[list[Reason], bool]:

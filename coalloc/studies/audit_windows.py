@@ -168,6 +168,8 @@ def refuse_unequal(instance: Instance) -> None:
         faults.append("audit does not support time-shared nodes and memory limits")
     if instance.resources_asked:
         faults.append("audit does not support resources of jobs")
+    if instance.limits:
+        faults.append("audit does not support limits; remove them")
     if instance.running:
         faults.append("audit does not support running jobs; remove them from the instance")
     if faults:

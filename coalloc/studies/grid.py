@@ -311,7 +311,7 @@ def _refuse(weeks: Sequence[Instance], strategies: Iterable[str], options: Mappi
         )
     for week in weeks:
         refuse_jobs(week.jobs, week.platform)
-    empty = first.replace(jobs=(), running=())
+    empty = first.replace(jobs=(), running=(), limits=())
     faults: dict[str, None] = {}
     for strategy in strategies:
         try:

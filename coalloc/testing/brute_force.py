@@ -143,15 +143,31 @@ class _Place:
         return job.resources.get(self.resource, 0.0) + tasks * job.task_resources.get(self.resource, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class _Quota:
+    """What is left to jobs by a limit, whatever the processors: a place that takes the amounts of its jobs."""
+
+    amounts: Mapping[str, float]
+    limit: float
+    is_alone: bool = False
+
+    def taken(self, job: Job, _: Allocation) -> float:
+        """Return the amount of a job."""
+        return self.amounts.get(job.id, 0.0)
+
+
 def _asked(instance: Instance) -> list[str]:
     """Return the resources that jobs take something of."""
     jobs = [*instance.jobs, *(run.job for run in instance.running)]
     return sorted({name for job in jobs for name in (*job.resources, *job.task_resources)})
 
 
-def _places(instance: Instance, classes: Sequence[NodeClass]) -> list[_Place]:
-    """Return the places that may have something of a resource that jobs take: nothing of what they do not state."""
-    platform, found = instance.platform, []
+def _places(instance: Instance, classes: Sequence[NodeClass]) -> list[_Place | _Quota]:
+    """Return the places that may have something of a resource that jobs take: nothing of what they do not state.
+
+    Behind them are the limits.
+    """
+    platform, found = instance.platform, list[_Place | _Quota]()
     for name in _asked(instance):
         if name in platform.resources:
             found.append(_Place(name, tuple(range(len(classes))), capacity_limit(platform.resources[name])))
@@ -163,6 +179,10 @@ def _places(instance: Instance, classes: Sequence[NodeClass]) -> list[_Place]:
             for g, c in enumerate(classes):
                 limit = capacity_limit(c.group.resources.get(name, 0.0))
                 found.append(_Place(name, (g,), limit, c.group.cores == 1))
+    for limited in instance.limits:
+        each = limited.amounts or [1.0] * len(limited.jobs)
+        amounts = dict(zip(limited.jobs, each, strict=True))
+        found.append(_Quota(amounts, capacity_limit(limited.capacity)))
     return found
 
 

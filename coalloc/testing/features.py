@@ -13,6 +13,7 @@ import numpy as np
 from coalloc.execution import execution_time
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape
 from coalloc.instance.features import FEATURES
+from coalloc.instance.limits import Limit
 from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.resources import total_of
 from coalloc.instance.windows import Window
@@ -247,6 +248,22 @@ def _taking(rng: np.random.Generator, jobs: Sequence[Job], j: int, unit: Mapping
     return [taking if i == j else other for i, other in enumerate(jobs)]
 
 
+def _with_limits(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance with one or two limits on some jobs, waiting or running: by number, or by amounts."""
+    waiting = [job.id for job in instance.jobs]
+    ids = [*waiting, *(run.job.id for run in instance.running)]
+    limits = []
+    for name in ("anna", "debug")[: int(rng.integers(1, 3))]:
+        jobs = [ids[j] for j in sorted(rng.permutation(len(ids))[: int(rng.integers(1, len(ids) + 1))].tolist())]
+        if rng.random() < 0.5:
+            limits.append(Limit(name, jobs, capacity=float(rng.integers(1, 3))))
+            continue
+        amounts = [float(rng.choice((0.0, 0.5, 1.0, 2.0, 3.7))) for _ in jobs]
+        least = max((amount for job, amount in zip(jobs, amounts, strict=True) if job in waiting), default=0.0)
+        limits.append(Limit(name, jobs, least + float(rng.choice((0.0, 0.5, 1.7))), amounts))
+    return instance.replace(limits=limits)
+
+
 DRAWS: Mapping[str, Draw] = {
     "deadline": _with_deadlines,
     "after": _with_precedences,
@@ -257,5 +274,6 @@ DRAWS: Mapping[str, Draw] = {
     "unavailable": _with_windows,
     "start": _with_reservations,
     "resources": _with_resources,
+    "limits": _with_limits,
 }
 """What adds each feature."""

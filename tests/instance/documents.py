@@ -84,7 +84,7 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "unknown key of the document": (
         ("colour",),
         1,
-        "colour: is not a known key; known keys: format, version, platform, jobs, running, name, local_users",
+        "colour: is not a known key; known keys: format, version, platform, jobs, running, name, local_users, limits",
     ),
     "unknown key of a switch": (
         ("platform", "switches", 0, "speed"),
@@ -197,9 +197,9 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
         [],
         "platform.clusters[0].nodes: must not be empty",
     ),
-    "unknown version": (("version",), 3, "version: must be 1 or 2 (the supported versions), got 3"),
-    "version as text": (("version",), "1", "version: must be 1 or 2 (the supported versions), got '1'"),
-    "version true": (("version",), True, "version: must be 1 or 2 (the supported versions), got true"),
+    "unknown version": (("version",), 4, "version: must be 1, 2 or 3 (the supported versions), got 4"),
+    "version as text": (("version",), "1", "version: must be 1, 2 or 3 (the supported versions), got '1'"),
+    "version true": (("version",), True, "version: must be 1, 2 or 3 (the supported versions), got true"),
     "foreign format": (("format",), "json", "format: must be 'coalloc-instance', got 'json'"),
     "format of no type": (("format",), None, "format: must be 'coalloc-instance', got null"),
 }

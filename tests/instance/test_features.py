@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape
+from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, Limit, NodeGroup, Platform, RunningJob, Shape
 from coalloc.documents.kinds import document_of
 from coalloc.instance.features import BASIC, FEATURES, refuse_undeclared, refuse_unsupported
 from coalloc.instance.files import INSTANCE, PLATFORM
@@ -35,8 +35,13 @@ EXAMPLES = {
         PLAIN.replace(resources={"licences": 1.0}),
         [Job("J1", 1, 10.0, resources={"licences": 1.0}), Job("J2", 1, 5.0, task_resources={"licences": 1.0})],
     ),
+    "limits": Instance(
+        PLAIN, [Job("J1", 1, 10.0), Job("J2", 1, 5.0)], limits=[Limit("anna", ["J1", "J2"], capacity=1.0)]
+    ),
 }
 """An instance that uses one feature."""
+VERSION_3 = ("limits",)
+"""The features of version 3."""
 
 
 def lines(error: pytest.ExceptionInfo[InstanceError]) -> list[str]:
@@ -52,16 +57,15 @@ def test_there_is_an_example_and_a_draw_of_each_feature():
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-def test_a_file_that_uses_a_feature_is_of_version_2(feature, tmp_path):
-    path = tmp_path / "instance.json"
+def test_a_file_that_uses_a_feature_is_of_its_version(feature, tmp_path):
+    path, version = tmp_path / "instance.json", 3 if feature in VERSION_3 else 2
     coalloc.write_instance(EXAMPLES[feature], path)
     document = json.loads(path.read_text())
-    assert document["version"] == 2
+    assert document["version"] == version
     assert coalloc.read_instance(path) == EXAMPLES[feature]
     path.write_text(json.dumps(document | {"version": 1}))
-    with pytest.raises(
-        InstanceError, match=r'requires version 2 of the format, the file has version 1: set "version": 2$'
-    ):
+    said = rf'requires version {version} of the format, the file has version 1: set "version": {version}$'
+    with pytest.raises(InstanceError, match=said):
         coalloc.read_instance(path)
 
 

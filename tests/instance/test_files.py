@@ -257,7 +257,7 @@ def test_all_faults_come_at_once(tmp_path):
         "platform.switches[1].bandwidth: is missing",
         "platform.switches[1].parent: must not form a cycle of switches, got 'A'",
         "running[0].nodes[1]: must not repeat 'C1/3' of running[0].nodes[0]",
-        "version: must be 1 or 2 (the supported versions), got 7",
+        "version: must be 1, 2 or 3 (the supported versions), got 7",
     ]
 
 

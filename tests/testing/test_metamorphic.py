@@ -84,9 +84,11 @@ def test_an_error_of_solve_is_found(monkeypatch, transformation, keyword, change
         result = solve(instance, **keywords)
         return change(result) if instance.origin >= EARLY and (not keyword or keyword in keywords) else result
 
-    assert relation not in relations(transformation)
+    # Of the first triples one at least must show it: which, depends on the features that they draw.
+    numbers = range(3)
+    assert not any(relation in relations(transformation, number=number) for number in numbers)
     monkeypatch.setattr(coalloc, "solve", wrong)
-    assert relation in relations(transformation)
+    assert any(relation in relations(transformation, number=number) for number in numbers)
 
 
 def test_a_checker_that_accepts_everything_is_found(monkeypatch):
