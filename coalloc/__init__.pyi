@@ -30,6 +30,7 @@ from coalloc.instance import RunningJob as RunningJob
 from coalloc.instance import Shape as Shape
 from coalloc.instance import Sharing as Sharing
 from coalloc.instance import Switch as Switch
+from coalloc.instance import SwitchLevel as SwitchLevel
 from coalloc.instance import UnsupportedFeature as UnsupportedFeature
 from coalloc.instance import Window as Window
 from coalloc.instance.files import read_instance as read_instance

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from operator import attrgetter
@@ -49,9 +49,12 @@ Spans = list[tuple[int, int]]
 """Intervals ``[first, stop)`` of processors by index, in order."""
 
 SUPPORTED = frozenset(
-    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"} | {"limits"}
+    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
+    | {"max_clusters", "min_tasks_per_cluster", "slices", "level", "limits"}
 )
 """The modelling features of which there is a rule."""
+SPREADING = frozenset({"max_clusters", "min_tasks_per_cluster", "slices", "level"})
+"""Those that restrict the tasks of a job in each cluster."""
 ON_SHARED_NODES = frozenset({"deadline", "after", "eligible", "requires", "shapes", "unavailable", "start"})
 """Those of which there is one where nodes are time-shared."""
 
@@ -70,6 +73,8 @@ RULES = {
     "deadline": "a job ends by its deadline, unless misses are only reported (deadlines='report')",
     "precedence": "a job starts after the end of all its predecessors",
     "eligibility": "a job is only on clusters that it may use and on nodes that have all features that it requires",
+    "spread": "a job uses at most max_clusters clusters, has at least min_tasks_per_cluster tasks in each of them, has "
+    "as many tasks in each of exactly slices clusters, and is under one switch of the level that it requires",
     "duration": "a job lasts exactly its execution time, rounded up to whole time slots in a slotted schedule; with "
     "shared links its progress between start and end is 1 (slotted: at least 1); a killed job has at most that "
     "duration or progress; no job ends before it starts",
@@ -245,6 +250,7 @@ def check(
             *(_deadline_violations(rows) if deadlines == "enforce" and "deadline" in instance.features else ()),
             *(_precedence_violations(rows) if "after" in instance.features else ()),
             *(_eligibility_violations(rows, instance) if {"eligible", "requires"} & instance.features else ()),
+            *(_spread_violations(rows, instance) if SPREADING & instance.features else ()),
             *(_window_violations(rows, instance) if instance.platform.unavailable else ()),
             *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads, named), named),
             *overlaps,
@@ -730,6 +736,61 @@ def _eligibility_violations(rows: _Rows, instance: Instance) -> Iterator[Violati
             sentence = f"job {visible(placement.job)} is on {visible(where)}, which it may not use"
             count = sum(stop - first for first, stop in wrong)
             yield Violation("eligibility", (placement.job,), where, placement.start, count, 0, sentence)
+
+
+# ------------------------------------------------------------------------------ spreads
+
+
+def _spread_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
+    """Yield jobs whose numbers of tasks in the clusters are not as they ask."""
+    platform, names = instance.platform, rows.groups.cluster_names
+    asks = [
+        job is not None and (job.max_clusters, job.min_tasks_per_cluster, job.slices, job.level) != (None,) * 4
+        for job in rows.jobs
+    ]
+    for row, placement, job in rows.placed(np.array(asks, dtype=bool)):
+        if job is None:
+            continue
+        held = Counter[str]()
+        for i in range(rows.sets.begin[rows.held[row]], rows.sets.begin[rows.held[row] + 1]):
+            name = names[rows.groups.cluster[rows.sets.group[i]]]
+            held[name] += int(rows.sets.stop[i] - rows.sets.first[i])
+        where = ", ".join(held)
+        for sentence, amount, limit in _spread_faults(job, held, platform):
+            told = f"job {visible(placement.job)} {sentence}"
+            yield Violation("spread", (placement.job,), where, placement.start, amount, limit, told)
+
+
+def _spread_faults(job: Job, held: Mapping[str, int], platform: Platform) -> Iterator[tuple[str, float, float]]:
+    """Yield what is wrong with the tasks of a job in each cluster, by name: a sentence, an amount and its limit."""
+    fewest, most = min(held.values(), default=0), max(held.values(), default=0)
+    if job.max_clusters is not None and len(held) > job.max_clusters:
+        yield f"uses {len(held)} clusters, at most {job.max_clusters} are allowed", len(held), job.max_clusters
+    least = job.min_tasks_per_cluster
+    if least is not None and fewest < least:
+        yield f"has {fewest} tasks in a cluster, at least {least} are required", fewest, least
+    if job.slices is not None and (len(held) != job.slices or fewest != most):
+        tasks = " + ".join(map(str, held.values()))
+        yield f"has {tasks} tasks in {len(held)} clusters, not {job.slices} equal slices", len(held), job.slices
+    if job.level is not None and job.level.required:
+        above = [_switches_above(name, job.level.name, platform) for name in held]
+        found = set.union(*above) if above else set()
+        if len(found) != 1 or not all(above):
+            level = visible(job.level.name)
+            yield f"is not under one switch of the level {level}", len(found), 1
+
+
+def _switches_above(cluster: str, level: str, platform: Platform) -> set[str]:
+    """Return the switches of a level above a cluster: one or none."""
+    parents = {switch.name: switch.parent for switch in platform.switches}
+    levels = {switch.name: switch.level for switch in platform.switches}
+    above: str | None = next(c.switch for c in platform.clusters if c.name == cluster)
+    found = set()
+    while above in parents:
+        if levels[above] == level:
+            found.add(above)
+        above = parents[above]
+    return found
 
 
 # ------------------------------------------------------------------------------ windows

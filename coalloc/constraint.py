@@ -8,6 +8,7 @@ it, for it only removes schedules. The checker does not ask: for what instances 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -191,9 +192,9 @@ class Constraint:
     """Base class of custom constraints for ``coalloc.solve``.
 
     A subclass overrides the methods that apply; all times are in s. Searches and models read ``earliest_start``,
-    ``latest_end``, ``is_eligible``, ``most_tasks``, ``has_shape`` and ``rows``. Every schedule that is returned has
-    passed ``faults``, which by default checks all of these but ``most_tasks``. If only ``faults`` is overridden, no
-    search knows the constraint. Bounds of the problem without the constraint remain valid.
+    ``latest_end``, ``is_eligible``, ``most_tasks``, ``has_shape``, ``allows`` and ``rows``. Every schedule that is
+    returned has passed ``faults``, which by default checks all of these but ``most_tasks``. If only ``faults`` is
+    overridden, no search knows the constraint. Bounds of the problem without the constraint remain valid.
 
     See Also
     --------
@@ -250,6 +251,13 @@ class Constraint:
         """Return whether a moldable job may run in the mode with this number of tasks."""
         return True
 
+    def allows(self, job: Job, tasks: tuple[int, ...]) -> bool:
+        """Return whether a job may have these numbers of tasks in each cluster, shape ``(num_clusters,)``.
+
+        It is asked once for each allocation, in each mode of a moldable job.
+        """
+        return True
+
     def separates(self) -> Iterable[Collection[int]]:
         """Return sets of nodes, by index, that the constraint distinguishes from all others.
 
@@ -268,6 +276,8 @@ class Constraint:
         yield from self._faults_of_jobs(instance, jobs, placed)
         if self.restricts_classes:
             yield from self._faults_of_classes(instance, jobs, placed)
+        if self.restricts_spreads:
+            yield from self._faults_of_spreads(instance, jobs, placed)
         timed: dict[str, Any] = {run.job.id: run for run in instance.running} | placed
         for row in self.rows(instance):
             if timed.keys() >= set(jobs_of(row)):
@@ -303,6 +313,19 @@ class Constraint:
                     cluster = quoted(platform.clusters[node_class.cluster].name)
                     yield f"job {quoted(job.id)} has tasks on nodes of {cluster} that the constraint excludes"
 
+    def _faults_of_spreads(
+        self, instance: Instance, jobs: Iterable[Job], placed: Mapping[str, PlacedJob]
+    ) -> Iterator[str]:
+        """Yield what violates the numbers of tasks in each cluster."""
+        platform = instance.platform
+        for job in jobs:
+            nodes = (platform.processor_node[platform.processor_index[name]] for name in placed[job.id].nodes)
+            held = Counter(platform.nodes[node].cluster for node in nodes)
+            tasks = tuple(held[c] for c in range(len(platform.clusters)))
+            shape = next((shape for shape in job.in_shapes if shape.tasks == sum(tasks)), job)
+            if not self.allows(shape, tasks):
+                yield f"job {quoted(job.id)} has {_listed(tasks)} tasks in the clusters, which the constraint excludes"
+
     def tells_apart_by(self, job: Job) -> Hashable:
         """Return a key: jobs with the same data and the same key are interchangeable for the constraint.
 
@@ -315,6 +338,11 @@ class Constraint:
         """Whether the constraint excludes some job from some class."""
         made = type(self)
         return (made.is_eligible, made.most_tasks) != (Constraint.is_eligible, Constraint.most_tasks)
+
+    @property
+    def restricts_spreads(self) -> bool:
+        """Whether the constraint excludes some numbers of tasks in the clusters."""
+        return type(self).allows is not Constraint.allows
 
     @property
     def couples(self) -> bool:
@@ -366,6 +394,15 @@ class OfSomeJobs(Constraint):
         """Return what the constraint does."""
         return self.constraint.has_shape(job, tasks)
 
+    @property
+    def restricts_spreads(self) -> bool:
+        """Whether the constraint does."""
+        return self.constraint.restricts_spreads
+
+    def allows(self, job: Job, tasks: tuple[int, ...]) -> bool:
+        """Return what the constraint does."""
+        return self.constraint.allows(job, tasks)
+
     def rows(self, instance: Instance) -> Iterator[Row]:
         """Yield the rows of the constraint that name only jobs of the given instance."""
         names = {job.id for job in instance.jobs}
@@ -392,6 +429,10 @@ class NotCumulative(OfSomeJobs):
     def separates(self) -> Iterable[Collection[int]]:
         """Return what the constraint does."""
         return self.constraint.separates()
+
+
+def _listed(tasks: Sequence[int]) -> str:
+    return ", ".join(map(str, tasks))
 
 
 def jobs_of(row: Row) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from coalloc.api.features import support_table, supported_features
 from coalloc.heuristics.registry import POLICIES
 from coalloc.instance.features import FEATURES
 from tests.instance.test_features import EXAMPLES
-from tests.simulator.test_features import with_watts
+from tests.simulator.test_features import narrow, with_watts
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "modelling-features.md").read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def run(method, instance):
     if name == "simulate":
         policy = detail.strip()
         if policy in ("pcbe", "node-list"):  # for jobs that fit a node
-            instance = instance.replace(jobs=[job.replace(tasks=1) for job in instance.jobs])
+            instance = instance.replace(jobs=list(map(narrow, instance.jobs)))
         coalloc.simulate(instance, policy)
     elif name.startswith("replay"):
         coalloc.replay(instance, coalloc.solve(instance, time_limit=1.0).schedule, starts=detail.split('"')[1])

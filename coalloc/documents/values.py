@@ -49,11 +49,8 @@ Flag = Annotated[bool, Field(strict=True)]
 LEFT_OUT = {"left out": True}
 """Metadata of a field whose default says as much as nothing: files leave it out then."""
 
-SINCE_2 = {"since": 2}
-"""Metadata of a field that files have from version 2 on."""
-
-SINCE_3 = {"since": 3}
-"""Metadata of a field that files have from version 3 on."""
+SINCE_2, SINCE_3 = {"since": 2}, {"since": 3}
+"""Metadata of a field that files have from version 2, or 3, on."""
 
 CONFIG = pydantic.ConfigDict(extra="forbid")
 

@@ -9,7 +9,7 @@ from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.features import UnsupportedFeature, refuse_undeclared
 from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
 from coalloc.instance.instance import Instance, RunningJob
-from coalloc.instance.job import Job, Shape
+from coalloc.instance.job import Job, Shape, SwitchLevel
 from coalloc.instance.limits import Limit
 from coalloc.instance.lowering import as_resources
 from coalloc.instance.network import Link
@@ -21,7 +21,7 @@ from coalloc.instance.windows import Window
 refuse_undeclared(
     {
         owner.__name__: [field.name for field in fields(owner)]
-        for owner in (Instance, Platform, Cluster, NodeGroup, Job, Shape, RunningJob)
+        for owner in (Instance, Platform, Cluster, NodeGroup, Switch, Job, Shape, SwitchLevel, RunningJob)
     }
 )
 
@@ -43,6 +43,7 @@ __all__ = [
     "Shape",
     "Sharing",
     "Switch",
+    "SwitchLevel",
     "UnsupportedFeature",
     "Window",
     "as_resources",

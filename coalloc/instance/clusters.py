@@ -16,6 +16,7 @@ from coalloc.documents.values import (
     NO_AMOUNTS,
     NONE,
     SINCE_2,
+    SINCE_3,
     AmountsField,
     Count,
     Listed,
@@ -161,6 +162,8 @@ class Switch(Value):
         Name of the switch above it, or of the root.
     bandwidth : float
         Bandwidth of the link between the two, MB/s.
+    level : str or None, default None
+        Name of the level of the tree that it belongs to, such as ``"row"``: jobs refer to it.
 
     Examples
     --------
@@ -181,3 +184,4 @@ class Switch(Value):
     name: Text
     parent: Text
     bandwidth: NonNegative
+    level: Text | None = field(default=None, metadata=SINCE_3)

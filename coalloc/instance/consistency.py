@@ -58,7 +58,7 @@ def platform_faults(platform: object) -> list[Fault]:
         sentence = f"must have at most {MAX_PROCESSORS} processors in total, got {shown(processors)}"
         faults.append(Fault("clusters", sentence))
     own = [*_power_faults(clusters), *_power_states_faults(clusters), *shared_platform_faults(platform)]
-    own += _level_faults(platform)
+    own += [*_level_faults(platform), *_nested_level_faults(platform)]
     return faults + own + [*_window_faults(_list(platform, "unavailable"), clusters)]
 
 
@@ -152,6 +152,7 @@ def workload_faults(instance: object) -> list[Fault]:
     faults += [*_shape_faults(saying, processors), *_running_shape_faults(running)]
     faults += _resource_faults(saying, running, platform)
     faults += limit_faults(_list(instance, "limits"), ids, len(jobs))
+    faults += _spread_faults(saying, platform)
     faults += _closed_faults(running, platform)
     return faults + _running_faults(running, _clusters(platform)) + shared_workload_faults(instance)
 
@@ -183,6 +184,8 @@ def _saying(jobs: Sequence[Any]) -> list[tuple[int, Any]]:
             or job.shapes
             or job.resources
             or job.task_resources
+            or job.is_spread
+            or job.level
         ]
     except AttributeError:  # they are as they were parsed
         return list(enumerate(jobs))
@@ -239,6 +242,30 @@ def _shape_faults(jobs: Sequence[tuple[int, object]], processors: int | None) ->
             if tasks is not None and tasks in known:
                 yield Fault(f"{path}.tasks", f"must differ from the tasks of other shapes, got {shown(tasks)}")
             known.add(tasks)
+
+
+def _spread_faults(jobs: Sequence[tuple[int, object]], platform: object) -> Iterator[Fault]:
+    """Yield a fault for what no shape of a job has tasks for, or no platform of so many clusters can give it."""
+    num_clusters = len(_list(platform, "clusters"))
+    levels = [level for switch in _list(platform, "switches") if (level := _text(switch, "level")) is not None]
+    for i, job in jobs:
+        sizes = [_count(shape, "tasks") for _, shape in (("", job), *_shapes(i, job))]
+        tasks = [size for size in sizes if size is not None]
+        slices, least, most = (_count(job, key) for key in ("slices", "min_tasks_per_cluster", "max_clusters"))
+        if tasks and slices is not None and all(size % slices for size in tasks):
+            yield Fault(f"jobs[{i}].slices", f"must divide the tasks ({shown(tasks[0])}), got {shown(slices)}")
+        if slices is not None and 0 < num_clusters < slices:
+            sentence = f"must be at most {num_clusters} (the clusters of the platform), got {shown(slices)}"
+            yield Fault(f"jobs[{i}].slices", sentence)
+        if slices is not None and most is not None and slices > most:
+            yield Fault(f"jobs[{i}].slices", f"must be at most max_clusters ({shown(most)}), got {shown(slices)}")
+        if tasks and least is not None and least > max(tasks):
+            sentence = f"must be at most the tasks ({shown(max(tasks))}), got {shown(least)}"
+            yield Fault(f"jobs[{i}].min_tasks_per_cluster", sentence)
+        name = _text(_field(job, "level"), "name")
+        if name is not None and name not in levels:
+            sentence = f"must be the level of a switch of the platform, got {quoted(name)}"
+            yield Fault(f"jobs[{i}].level.name", sentence)
 
 
 def _running_shape_faults(running: Sequence[object]) -> Iterator[Fault]:
@@ -731,6 +758,21 @@ def _cycle_faults(switches: Sequence[tuple[str | None, str | None]], parents: Ma
         for i, (name, parent) in enumerate(switches)
         if name in cyclic
     ]
+
+
+def _nested_level_faults(platform: object) -> Iterator[Fault]:
+    """Yield a fault for every switch of the level of a switch above it."""
+    switches = _list(platform, "switches")
+    above = {_text(switch, "name"): switch for switch in switches}
+    for i, switch in enumerate(switches):
+        level, upper, passed = _text(switch, "level"), above.get(_text(switch, "parent")), {i}
+        while level is not None and upper is not None and id(upper) not in passed:
+            if _text(upper, "level") == level:
+                sentence = f"must differ from the level of switch {quoted(_text(upper, 'name') or '')} above it"
+                yield Fault(f"switches[{i}].level", f"{sentence}, got {quoted(level)}")
+                break
+            passed.add(id(upper))
+            upper = above.get(_text(upper, "parent"))
 
 
 def _upper_switch_faults(clusters: Sequence[tuple[str | None, str | None]], known: Container[str]) -> list[Fault]:

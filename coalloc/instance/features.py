@@ -106,6 +106,22 @@ FEATURES: Mapping[str, Feature] = {
         ("Instance.limits",),
         lambda instance: bool(instance.limits),
     ),
+    "max_clusters": Feature(
+        ("Job.max_clusters",),
+        lambda instance: any(job.max_clusters is not None for job in instance.jobs),
+    ),
+    "min_tasks_per_cluster": Feature(
+        ("Job.min_tasks_per_cluster",),
+        lambda instance: any(job.min_tasks_per_cluster is not None for job in instance.jobs),
+    ),
+    "slices": Feature(
+        ("Job.slices",),
+        lambda instance: any(job.slices is not None for job in instance.jobs),
+    ),
+    "level": Feature(
+        ("Job.level", "Switch.level", "SwitchLevel.name", "SwitchLevel.required"),
+        lambda instance: any(job.level is not None and job.level.required for job in instance.jobs),
+    ),
 }
 """Every feature by its name."""
 
@@ -113,6 +129,7 @@ BASIC: Mapping[str, frozenset[str]] = {
     "Instance": frozenset({"platform", "jobs", "running", "name", "local_users"}),
     "Platform": frozenset({"clusters", "switches", "sharing"}),
     "Cluster": frozenset({"name", "nodes", "link_bandwidth", "switch", "efficiency", "power_states"}),
+    "Switch": frozenset({"name", "parent", "bandwidth"}),
     "NodeGroup": frozenset(
         {"count", "power", "availability", "cores", "off_watts", "idle_watts", "static_watts", "core_watts"}
         | {"clock", "flops_per_cycle", "memory", "multiprogramming"}

@@ -17,8 +17,10 @@ from coalloc.documents.values import (
     NO_SECONDS,
     NONE,
     SINCE_2,
+    SINCE_3,
     AmountsField,
     Count,
+    Flag,
     Listed,
     NonNegative,
     PositiveSeconds,
@@ -64,6 +66,28 @@ class Shape(Value):
     def __post_init__(self) -> None:
         if self.estimate is None:
             object.__setattr__(self, "estimate", self.base_time)
+
+
+@value()
+class SwitchLevel(Value):
+    """A level of the tree of switches that a job refers to.
+
+    Parameters
+    ----------
+    name : str
+        Name of the level: the ``level`` of some switches of the platform.
+    required : bool, default True
+        Whether all tasks must be under one switch of the level; otherwise that is preferred.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> coalloc.Job("J1", tasks=4, base_time=60.0, level={"name": "row"}).level.required
+    True
+    """
+
+    name: Text
+    required: Flag = True
 
 
 @value()
@@ -115,6 +139,14 @@ class Job(Value):
         cluster or node) that has the resource and runs some of its tasks.
     task_resources : mapping of str to float, default {}
         Amounts of resources that each task uses where it runs, by name, in their units.
+    max_clusters : int or None, default None
+        Maximum number of clusters that its tasks use. None: any number.
+    min_tasks_per_cluster : int or None, default None
+        Minimum number of its tasks in each cluster that it uses. None: 1.
+    slices : int or None, default None
+        Number of equal parts of its tasks, each in a cluster of its own; it divides the tasks. None: no such parts.
+    level : SwitchLevel or None, default None
+        Level of the tree of switches within one switch of which its tasks must be, or preferably are. None: no such.
 
     Examples
     --------
@@ -154,6 +186,10 @@ class Job(Value):
     shapes: Listed[Shape] = field(default=NONE, metadata=SINCE_2)
     resources: AmountsField = field(default=NO_AMOUNTS, metadata=LEFT_OUT | SINCE_2)
     task_resources: AmountsField = field(default=NO_AMOUNTS, metadata=LEFT_OUT | SINCE_2)
+    max_clusters: Count | None = field(default=None, metadata=SINCE_3)
+    min_tasks_per_cluster: Count | None = field(default=None, metadata=SINCE_3)
+    slices: Count | None = field(default=None, metadata=SINCE_3)
+    level: SwitchLevel | None = field(default=None, metadata=SINCE_3)
 
     def __post_init__(self) -> None:
         if self.estimate is None:
@@ -163,6 +199,17 @@ class Job(Value):
     def is_choosy(self) -> bool:
         """Whether the job is restricted to some clusters or nodes."""
         return bool(self.eligible or self.requires)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether the job restricts the number of its tasks in each cluster."""
+        return self.spread_limits != (None, None, None, None)
+
+    @property
+    def spread_limits(self) -> tuple[int | None, int | None, int | None, str | None]:
+        """How it does: ``max_clusters``, ``min_tasks_per_cluster``, ``slices``, and the name of a required level."""
+        required = self.level.name if self.level is not None and self.level.required else None
+        return self.max_clusters, self.min_tasks_per_cluster, self.slices, required
 
     @property
     def asks_resources(self) -> bool:

@@ -16,6 +16,7 @@ import pyomo.environ as pyo
 
 from coalloc.allocation import Stock
 from coalloc.execution import link_load
+from coalloc.models.spreads import Run, add_spread_rows, set_spreads
 from coalloc.models.time_grid import (
     Grid,
     Term,
@@ -77,6 +78,7 @@ def build(
             slow, rule=_exact_level, doc="(K8): no level slower than the job is, where a late end is of use"
         )
     _add_scope(model)
+    _add_spreads(model)
     per_slot = "no more tasks on class g in slot t than processors are free"
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors, f"(K4): {per_slot}")
     _add_links(model, grid)
@@ -130,6 +132,29 @@ def _add_scope(model: pyo.ConcreteModel) -> None:
         tasks[j, g].append(n)
     jobs = range(len(model.problem.jobs))
     add_scope_rows(model, lambda j, part: pyo.quicksum(n for g in part for n in tasks[j, g]), jobs)
+
+
+def _add_spreads(model: pyo.ConcreteModel) -> None:
+    """Add (D1) to (D5) for each job in each of its shapes."""
+    problem: Problem = model.problem
+    counts: dict[tuple[int, int, int], list[pyo.Var]] = defaultdict(list)
+    for (j, level, _, g), n in model.n.items() if problem.restricts_spreads else ():
+        counts[j, problem.levels[j][level].tasks, problem.classes[g].cluster].append(n)
+    starts: dict[tuple[int, int], list[pyo.Var]] = defaultdict(list)
+    for (j, level, _), w in model.w.items():
+        starts[j, problem.levels[j][level].tasks].append(w)
+    clusters = range(len(problem.instance.platform.clusters))
+    add_spread_rows(
+        model,
+        {
+            (j, tasks): Run(
+                problem.shape_of(problem.jobs[j], tasks),
+                [pyo.quicksum(counts[j, tasks, c]) for c in clusters],
+                pyo.quicksum(of_shape),
+            )
+            for (j, tasks), of_shape in starts.items()
+        },
+    )
 
 
 def _task_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
@@ -268,6 +293,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
             int(any(counts.get((j, level, t), ())[g] for g in problem.resources[k].classes if (j, level, t) in counts))
         )
     set_parts(model, assignments, range(len(problem.jobs)))
+    set_spreads(model)
     set_profile(model, assignments)
 
 

@@ -20,6 +20,7 @@ import pyomo.environ as pyo
 from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
 from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name, unique
+from coalloc.models.spreads import Run, add_spread_rows, set_spreads
 from coalloc.models.time_grid import Grid, add_scope_rows, chosen, set_parts
 from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Assignment, NotTogetherRow, Problem
@@ -57,6 +58,7 @@ def build(
         ),
         list(of_job),
     )
+    _add_spreads(model)
     _add_constraints(model)
     _add_exact_ends(model)
     _add_objective(model, model.criterion.objective)
@@ -137,6 +139,20 @@ def _add_shapes(model: pyo.ConcreteModel) -> None:
     model.one_shape = pyo.ConstraintList(doc="(T17), ours: a job has one of its shapes")
     for runs in moldable:
         model.one_shape.add(pyo.quicksum(model.shape[run] for run in runs) == 1)
+
+
+def _add_spreads(model: pyo.ConcreteModel) -> None:
+    """Add (D1) to (D5) for each job in each of its shapes."""
+    problem: Problem = model.problem
+    inside: list[list[str]] = [[] for _ in problem.instance.platform.clusters]
+    for r, g in model.class_of.items():
+        inside[problem.classes[g].cluster].append(r)
+
+    def tasks(run: str) -> list[Any]:
+        return [pyo.quicksum(model.Z[run, r] for r in processors) for processors in inside]
+
+    spread = {run: job for run, job in model.rigid.items() if problem.spread(job) is not None}
+    add_spread_rows(model, {run: Run(job, tasks(run), _runs_as(model, run)) for run, job in spread.items()})
 
 
 def _runs_as(model: pyo.ConcreteModel, j: str) -> Any:
@@ -541,6 +557,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     for j, shape in model.shape.items() if model.component("shape") is not None else ():
         shape.set_value(int(j in held))
     set_parts(model, assignments, job_names(problem))
+    set_spreads(model)
     for (j, level), picked in model.level.items() if problem.end_lags else ():
         picked.set_value(int(j in held and problem.level_of(held[j][0].job, held[j][0].mode) == level))
     pools = {problem.resources[k].name: problem.resources[k].classes for k in problem.contended_pools}

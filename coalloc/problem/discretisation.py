@@ -11,18 +11,19 @@ from coalloc.allocation import Scope, node_classes, reserved_nodes, switched_cla
 from coalloc.constraint import Constraint, Stated, stated
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.features import refuse_unsupported
+from coalloc.instance.features import UnsupportedFeature, refuse_unsupported
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.frame import Links, Rounding
 from coalloc.problem.lowering import lowered
-from coalloc.problem.problem import Problem
+from coalloc.problem.problem import MAX_MODES, Problem
 from coalloc.problem.resources import crowded_nodes
 
 EXACT_METHODS = "exact methods, bounds and replay"
 """What errors call all that a :class:`Problem` is made for."""
 
 SUPPORTED = frozenset(
-    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"} | {"limits"}
+    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
+    | {"max_clusters", "min_tasks_per_cluster", "slices", "level", "limits"}
 )
 """The modelling features that a :class:`Problem` tells its methods; those of energy and packages support fewer."""
 
@@ -95,7 +96,18 @@ def discretise(
     apart = [*reserved, *(nodes for constraint in kept for nodes in constraint.separates())]
     apart += [{node} for node in crowded_nodes(instance)]
     classes = node_classes(instance.platform, scope, instance.largest_task_memory, apart)
-    return Problem(instance, classes, slot, rounding, links, saturation, scope, base, kept)
+    problem = Problem(instance, classes, slot, rounding, links, saturation, scope, base, kept)
+    _refuse_unlisted(problem)
+    return problem
+
+
+def _refuse_unlisted(problem: Problem) -> None:
+    """Raise :class:`UnsupportedFeature` where a constraint would have to be asked of too many allocations."""
+    asked = [constraint for constraint in problem.constraints if constraint.restricts_spreads]
+    if asked and problem.num_allocations > MAX_MODES:
+        names = sorted({type(constraint).__name__ for constraint in asked})
+        why = f"the jobs have more than {MAX_MODES:,} allocations"
+        raise UnsupportedFeature("a solve or a bound", [f"{name}.allows" for name in names], why)
 
 
 def _refuse_moments(instance: Instance, tolerance: float) -> None:

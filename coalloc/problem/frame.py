@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -14,6 +14,7 @@ from coalloc.execution import dedicated_time, execution_time, processing_slowdow
 from coalloc.instance import Instance, Job
 from coalloc.instance.resources import of_nodes, tasks_on_node, tasks_within
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up
+from coalloc.instance.spread import Spread, Tasks, spread_of
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.choices import Mode
 from coalloc.problem.resources import LinkBandwidth, NodeMemory, Pool, Resource, crowded_nodes
@@ -298,6 +299,67 @@ class Frame:
     def _restrictions(self) -> tuple[Constraint, ...]:
         """The constraints that keep jobs from classes."""
         return tuple(constraint for constraint in self.constraints if constraint.restricts_classes)
+
+    def spread(self, job: Job) -> Spread | None:
+        """Return what a job in one shape asks of its tasks in each cluster; None where it may be spread in any way."""
+        if not (self._spreading or job.is_spread):
+            return None
+        if job not in self._known_spreads:
+            spread = spread_of(job, self.instance.platform)
+            if self._spreading:
+                spread = replace(spread or Spread(), allows=lambda tasks: self._allows(job, tasks))
+            if spread is not None and self.scope != "platform":
+                spread = spread.narrowed(1)
+            self._known_spreads[job] = spread
+        return self._known_spreads[job]
+
+    def _allows(self, job: Job, tasks: Tasks) -> bool:
+        return all(constraint.allows(job, tasks) for constraint in self._spreading)
+
+    @cached_property
+    def _known_spreads(self) -> dict[Job, Spread | None]:
+        """Those so far."""
+        return {}
+
+    @cached_property
+    def _spreading(self) -> tuple[Constraint, ...]:
+        """The constraints that exclude numbers of tasks in the clusters."""
+        return tuple(constraint for constraint in self.constraints if constraint.restricts_spreads)
+
+    @cached_property
+    def restricts_spreads(self) -> bool:
+        """Whether some job may not be spread over clusters in any way."""
+        return bool(self._spreading) or any(job.is_spread for job in self.jobs)
+
+    def spreads(
+        self, job: Job, rooms: Sequence[float], order: Sequence[int] | None = None, *, is_allowed: bool = True
+    ) -> Iterator[Tasks]:
+        """Yield every spread of a job in one shape over classes with so much room, links aside; it restricts them.
+
+        The clusters of the first classes of ``order`` (by index) have most tasks first. ``is_allowed``: whether custom
+        constraints are asked.
+        """
+        spread, num_clusters = self.spread(job), len(self.instance.platform.clusters)
+        assert spread is not None
+        held = [0] * num_clusters
+        for room, node_class in zip(rooms, self.classes, strict=True):
+            inside = held[node_class.cluster]
+            held[node_class.cluster] = max(inside, int(room)) if self.scope == "node" else inside + int(room)
+        first = (self.classes[g].cluster for g in order or ())
+        spread = spread if is_allowed else replace(spread, allows=None)
+        return spread.found(job.tasks, held, list(dict.fromkeys([*first, *range(num_clusters)])))
+
+    def holds(self, job: Job, rooms: Sequence[int]) -> bool:
+        """Return whether classes with so much room hold a job in one shape, links aside."""
+        if max(self.within_scope(rooms)) < job.tasks:
+            return False
+        return self.spread(job) is None or any(True for _ in self.spreads(job, rooms))
+
+    def has_room(self, job: Job) -> bool:
+        """Return whether a job finds room for its tasks, in its narrowest shape, and as they are to be spread."""
+        if self.most_tasks(job) < least_tasks(job):
+            return False
+        return not self.restricts_spreads or any(self.holds(shape, self.rooms(shape)) for shape in self.shapes(job))
 
     def within_scope(self, rooms: Sequence[int]) -> list[int]:
         """Return the sum over each part of the platform that the scope keeps a job within."""

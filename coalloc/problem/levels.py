@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 from coalloc.documents.text import quoted
@@ -36,7 +37,7 @@ class SpeedLevels:
             return self._of_timed(job)
         levels: dict[float, SpeedLevel] = {}
         for power, allowed, room in self.prefixes(self._frame.rooms(job)):
-            if room >= job.tasks:
+            if room >= job.tasks and self._is_spread(job, allowed):
                 duration = self._frame.ticks(execution_time(job, 1.0 / power))
                 levels[duration] = SpeedLevel(duration, allowed, job.tasks)
         return list(levels.values())
@@ -52,10 +53,17 @@ class SpeedLevels:
             allowed = sorted(allowed + joining[duration])
             for g in joining[duration]:
                 inside[g] = rooms[g]
-            is_wide = is_wide or max(self._frame.within_scope(inside)) >= job.tasks  # and so with more classes
+            is_wide = is_wide or self._frame.holds(job, inside)  # and so with more classes
             if is_wide:
                 levels.append(SpeedLevel(duration, tuple(allowed), job.tasks))
         return levels
+
+    def _is_spread(self, job: Job, allowed: Sequence[int]) -> bool:
+        """Return whether the classes, by index, hold a job as it is to be spread over clusters."""
+        if self._frame.spread(job) is None:
+            return True
+        rooms = self._frame.rooms(job)
+        return self._frame.holds(job, [room if g in allowed else 0 for g, room in enumerate(rooms)])
 
     def prefixes(self, rooms: tuple[int, ...]) -> list[tuple[float, tuple[int, ...], int]]:
         """Return effective powers, greatest first, with the classes at least as fast that have room, and that room.

@@ -9,10 +9,11 @@ seconds of a continuous one; no problem mixes them.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from itertools import product
 
 from coalloc.allocation import Allocation, Stock
 from coalloc.constraint import Cumulative, NotTogether, TimeRow, jobs_of
@@ -22,7 +23,7 @@ from coalloc.instance.rounding import slots_down, slots_up
 from coalloc.problem.blocks import Busy, blocks_of, busy_of
 from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
 from coalloc.problem.counting import compositions, num_compositions, numbered
-from coalloc.problem.frame import Frame, least_tasks
+from coalloc.problem.frame import Frame
 from coalloc.problem.levels import SpeedLevels
 from coalloc.problem.ordering import acyclic
 from coalloc.problem.package import Package, package_of
@@ -125,16 +126,12 @@ class Problem(Frame):
 
         Of a job that fits nowhere there is no time that it takes: ``levels`` says so, and not what it delays.
         """
-        if not any(self.before) or not all(map(self._has_room, self.jobs)):
+        if not any(self.before) or not all(map(self.has_room, self.jobs)):
             return ()
         try:
             return tuple(TopologicalSorter(dict(enumerate(self.before))).static_order())
         except CycleError:
             return ()
-
-    def _has_room(self, job: Job) -> bool:
-        """Return whether a job finds room for its tasks, in its narrowest shape."""
-        return self.most_tasks(job) >= least_tasks(job)
 
     @cached_property
     def pinned(self) -> frozenset[int]:
@@ -169,7 +166,8 @@ class Problem(Frame):
         of_classes = tuple(tuple(map(self.ticks, self.class_times(shape))) if shape.times else () for shape in shapes)
         times = (self.releases[j], self.latest_ends[j], self.levels[j], of_classes)
         told_apart = tuple([constraint.tells_apart_by(job) for constraint in self.constraints])
-        return (tuple([shape.tasks for shape in shapes]), loads, self.rooms(job), times, told_apart)
+        tasks = tuple([shape.tasks for shape in shapes])
+        return (tasks, loads, self.rooms(job), times, job.spread_limits, told_apart)
 
     @cached_property
     def rows(self) -> tuple[NotTogetherRow | TimeSumRow, ...]:
@@ -318,17 +316,46 @@ class Problem(Frame):
 
     @cached_property
     def is_restricted(self) -> bool:
-        """Whether memory, resources or constraints keep some job from processors that it could have otherwise."""
-        is_shared = bool(self.contended_memories or self.contended_stocks)
+        """Whether memory, resources, spreads or constraints keep some job from processors that it could have had."""
+        is_shared = bool(self.contended_memories or self.contended_stocks) or self.restricts_spreads
         return is_shared or any(self.rooms(job) != self.capacities for job in self.jobs)
 
     def count_allocations(self, job: Job) -> int:
-        """Return how many allocation vectors a job has, links and scope aside."""
+        """Return how many allocation vectors a job has; links, scope and what constraints allow aside.
+
+        Of a job that restricts its tasks in each cluster they are counted up to the limit alone.
+        """
         rooms = self.rooms(job)
+        if self.restricts_spreads:
+            return sum(self._count_spread(shape, rooms) for shape in self.shapes(job))
         if rooms not in self._known_counts:
             most = max(shape.tasks for other in self.jobs for shape in self.shapes(other))
             self._known_counts[rooms] = num_compositions(most, rooms)
         return sum([self._known_counts[rooms][shape.tasks] for shape in self.shapes(job)])
+
+    def _count_spread(self, job: Job, rooms: tuple[int, ...]) -> int:
+        """Return how many allocation vectors a job has in one shape."""
+        if not job.is_spread:
+            return num_compositions(job.tasks, rooms)[-1]
+        key = job.tasks, job.spread_limits, rooms  # equal ones are counted once
+        if key not in self._known_spread_counts:
+            found = 0
+            for spread in self.spreads(job, rooms, is_allowed=False):
+                counts = enumerate(spread)
+                found += math.prod(num_compositions(n, self._rooms_in(c, rooms))[-1] for c, n in counts if n)
+                if found > MAX_MODES:
+                    break
+            self._known_spread_counts[key] = found
+        return self._known_spread_counts[key]
+
+    def _rooms_in(self, cluster: int, rooms: Sequence[int]) -> list[int]:
+        """Return the room of the classes of a cluster."""
+        return [room for room, node_class in zip(rooms, self.classes, strict=True) if node_class.cluster == cluster]
+
+    @cached_property
+    def _known_spread_counts(self) -> dict[tuple[object, ...], int]:
+        """Those of spread jobs so far."""
+        return {}
 
     @cached_property
     def _known_counts(self) -> dict[tuple[int, ...], list[int]]:
@@ -366,6 +393,9 @@ class Problem(Frame):
             for shape in self.shapes(job):
                 yield from self.allocations(shape)
             return
+        if self.spread(job) is not None:
+            yield from self._spread_allocations(job, rooms)
+            return
         if self.scope == "platform":
             yield from compositions(job.tasks, rooms)
             return
@@ -375,6 +405,21 @@ class Problem(Frame):
                 yield from compositions(job.tasks, inside)
             else:
                 yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
+
+    def _spread_allocations(self, job: Job, rooms: Sequence[int]) -> Iterator[Allocation]:
+        """Yield every allocation vector of a job that is spread, by spread."""
+        inside: dict[int, list[int]] = {}
+        for g, node_class in enumerate(self.classes):
+            inside.setdefault(node_class.cluster, []).append(g)
+        for spread in self.spreads(job, rooms):
+            used = [(inside[c], count) for c, count in enumerate(spread) if count]
+            for parts in product(*(compositions(count, [rooms[g] for g in classes]) for classes, count in used)):
+                allocation = [0] * len(rooms)
+                for (classes, _), counts in zip(used, parts, strict=True):
+                    for g, count in zip(classes, counts, strict=True):
+                        allocation[g] = count
+                if self.scope != "node" or max(allocation) == job.tasks:
+                    yield tuple(allocation)
 
     @cached_property
     def horizon_in_turn(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from coalloc.display.wording import plural
 from coalloc.documents.text import quoted
 from coalloc.instance import Job
 from coalloc.problem.frame import Frame, least_tasks
@@ -13,7 +14,7 @@ def shortage(frame: Frame, job: Job) -> str:
     """Return why memory, resources or constraints leave a job too little room; nothing where they do not."""
     most, tasks = frame.most_tasks(job), least_tasks(job)
     if most >= tasks:
-        return ""
+        return "" if frame.has_room(job) else _too_dense(frame, job)
     if short := short_resource(frame, job):
         resource, enough = short
         within = "" if frame.scope == "platform" else f" of one {frame.scope}"
@@ -26,6 +27,19 @@ def shortage(frame: Frame, job: Job) -> str:
         found = f"no {frame.scope} suffices for more than {most}"
     asked = f"requires {job.memory or 0.0:g} MB of memory per task"
     return f"job {quoted(job.id)} {asked}: {found} of its {tasks} tasks"
+
+
+def _too_dense(frame: Frame, job: Job) -> str:
+    """Return that no spread of a job over clusters is as it has to be."""
+    asked = [
+        *([] if job.max_clusters is None else [f"max_clusters={job.max_clusters}"]),
+        *([] if job.min_tasks_per_cluster is None else [f"min_tasks_per_cluster={job.min_tasks_per_cluster}"]),
+        *([] if job.slices is None else [f"slices={job.slices}"]),
+        *([] if job.level is None or not job.level.required else [f"level {quoted(job.level.name)}"]),
+    ]
+    within = "" if frame.scope == "platform" else f" with scope={frame.scope!r}"
+    respected = " and ".join(asked or ["the constraints"]) + within
+    return f"job {quoted(job.id)} has {plural(job.tasks, 'task')}, and no clusters have room for them with {respected}"
 
 
 def short_resource(frame: Frame, job: Job) -> tuple[str, int] | None:

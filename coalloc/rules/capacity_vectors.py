@@ -19,6 +19,7 @@ from coalloc.allocation import Allocation, NodeClass, Stock, has_too_little
 from coalloc.instance import Job, NodeGroup
 from coalloc.instance.resources import tasks_on_node
 from coalloc.instance.rounding import capacity_limit
+from coalloc.instance.spread import Spread
 
 Order = Callable[[Job, Sequence[int]], Sequence[int]]
 """A job and free processors per class, shape ``(num_classes,)``, to the classes as a rule fills them, first to last."""
@@ -37,6 +38,8 @@ class Memories:
     use all of them. ``pools`` are the classes of each group of which windows take processors, ``sizes`` its
     processors; with ``is_within_node`` a job is on one class alone. ``stocks`` are what places have of resources, and
     ``nodes`` the group of each class, and names of resources that each of its nodes has, where jobs take of some.
+    ``clusters`` are the cluster of each class, by index, and ``spread`` says what a job asks of its tasks in each,
+    where some job asks for anything.
     """
 
     limits: tuple[float, ...]
@@ -47,6 +50,8 @@ class Memories:
     is_within_node: bool = False
     stocks: tuple[Stock, ...] = ()
     nodes: tuple[tuple[NodeGroup, tuple[str, ...]], ...] = ()
+    clusters: tuple[int, ...] = ()
+    spread: Callable[[Job], Spread | None] | None = None
 
     @property
     def is_ample(self) -> bool:
@@ -56,7 +61,7 @@ class Memories:
     @property
     def leave_all(self) -> bool:
         """Whether every job can use every free processor."""
-        return self.is_ample and not (self.places or self.pools or self.stocks or self.nodes)
+        return self.is_ample and not (self.places or self.pools or self.stocks or self.nodes or self.spread)
 
     @property
     def full(self) -> Allocation:
@@ -84,7 +89,8 @@ class Memories:
         """Return how many tasks of a job the free processors of each class can take together, where it may be.
 
         Where a cluster has too little of a resource for all of them, the first classes by ``order`` get it; without
-        one the first that the platform lists.
+        one the first that the platform lists. Of a job that restricts its tasks in each cluster they are exactly its
+        tasks, most on the first clusters of the order, or none where it does not fit.
         """
         num_classes = len(self.limits)
         free: Sequence[int] = room[:num_classes]
@@ -97,7 +103,26 @@ class Memories:
             free = self._within_nodes(job, free, left)
         if self.pools:
             free = self._within_pools(free, room[self.first_pool :])
-        return self._within_stocks(job, free, left, order) if takes else free
+        if takes:
+            free = self._within_stocks(job, free, left, order)
+        spread = self.spread(job) if self.spread is not None else None
+        return free if spread is None else self._as_spread(job, spread, free, order)
+
+    def _as_spread(self, job: Job, spread: Spread, free: Sequence[int], order: Order | None) -> Sequence[int]:
+        """Return the tasks of a job on each class, as they are to be spread; none where they do not fit."""
+        ranked = range(len(free)) if order is None else order(job, free)
+        clusters, held = list(dict.fromkeys(self.clusters[g] for g in ranked)), [0] * (max(self.clusters) + 1)
+        for g, count in enumerate(free):
+            held[self.clusters[g]] = (
+                max(held[self.clusters[g]], count) if self.is_within_node else (held[self.clusters[g]] + count)
+            )
+        rest, cut = list(next(spread.found(job.tasks, held, clusters), (0,) * len(held))), [0] * len(free)
+        for g in ranked:
+            if self.is_within_node and free[g] < job.tasks:
+                continue
+            cut[g] = min(rest[self.clusters[g]], free[g])
+            rest[self.clusters[g]] -= cut[g]
+        return cut
 
     def with_memory(self, asked: float, free: Sequence[int], left: Sequence[int]) -> Sequence[int]:
         """Return how many of the free processors have so much memory, MB each; ``left`` are units of it."""
@@ -193,12 +218,14 @@ def memories_of(
     is_within_node: bool = False,
     stocks: Iterable[Stock] = (),
     resources: tuple[str, ...] | None = None,
+    spread: Callable[[Job], Spread | None] | None = None,
 ) -> Memories:
     """Return the memories of classes, where tasks ask for ``task_memory`` MB at most.
 
     ``clusters`` are the names of all where some jobs say which clusters or nodes they may use, ``pools`` the classes of
     groups of which windows take processors. ``stocks`` are what places have of resources that jobs take, and
-    ``resources`` those of them that nodes have; None where jobs take nothing.
+    ``resources`` those of them that nodes have; None where jobs take nothing. ``spread`` says what a job asks of its
+    tasks in each cluster, None where none does.
     """
     limits = [
         capacity_limit(c.group.memory)
@@ -211,4 +238,7 @@ def memories_of(
     pools = tuple(pools)
     sizes = tuple(sum(classes[g].capacity for g in pool) for pool in pools)
     nodes = () if resources is None else tuple((c.group, resources) for c in classes)
-    return Memories(tuple(limits), tuple(shared), places, pools, sizes, is_within_node, tuple(stocks), nodes)
+    inside = tuple(c.cluster for c in classes) if spread is not None else ()
+    return Memories(
+        tuple(limits), tuple(shared), places, pools, sizes, is_within_node, tuple(stocks), nodes, inside, spread
+    )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from operator import le
 
 from coalloc.allocation import Allocation, allocation_of
@@ -175,7 +175,7 @@ class Generation:
             within = free if counted is None else [*map(min, free, counted)]
             room = _with_memory(problem, job, within, problem.contended_memories, memories)
             links += _pools(problem, job, problem.contended_pools, left[len(below) + len(memories) :])
-            found = (_fill(tasks, room, order, links) for order in self.orders(rule, classes))
+            found = _filled(problem, job, room, self.orders(rule, classes), links)
             self._fillings[key] = next((allocation for allocation in found if allocation is not None), None)
         return self._fillings[key]
 
@@ -387,8 +387,7 @@ def fillings(problem: Problem, job: Job, free: Sequence[int], left: Sequence[flo
     first_pool = problem.num_links + problem.num_memories
     links += _pools(problem, job, range(first_pool, len(left)), left[first_pool:])
     room = room_for(problem, job, free, left)
-    for order in _class_orders(problem, room):
-        allocation = _fill(job.tasks, room, order, links)
+    for allocation in _filled(problem, job, room, _class_orders(problem, room), links):
         if allocation is not None:
             yield problem.mode(job, allocation)
 
@@ -454,6 +453,36 @@ def _class_orders(problem: Problem, free: Sequence[float]) -> list[list[int]]:
         room[classes[g].cluster] = room.get(classes[g].cluster, 0) + free[g]
     widest = sorted(fastest, key=lambda g: (-room[classes[g].cluster], classes[g].cluster))
     return [fastest, widest] if fastest != widest else [fastest]
+
+
+def _filled(
+    problem: Problem, job: Job, room: Sequence[float], orders: Sequence[Sequence[int]], links: Sequence[Link]
+) -> Iterator[Allocation | None]:
+    """Yield the first allocation of a rigid job in each order of classes that the links can carry; None where none is.
+
+    Of one that is spread over clusters in a certain way the first spread is taken for which there is one.
+    """
+    if problem.spread(job) is None:
+        yield from (_fill(job.tasks, room, order, links) for order in orders)
+        return
+    for order in orders:
+        rooms = [room[g] if g in order else 0 for g in range(len(room))]
+        spreads = islice(problem.spreads(job, rooms, order), FILL_STEPS)
+        found = (_fill_spread(problem, spread, rooms, order, links) for spread in spreads)
+        yield next((allocation for allocation in found if allocation is not None), None)
+
+
+def _fill_spread(
+    problem: Problem, spread: Sequence[int], rooms: Sequence[float], order: Sequence[int], links: Sequence[Link]
+) -> Allocation | None:
+    """Return the allocation of a spread that fills the classes of each cluster in an order, if the links carry it."""
+    rest, allocation = list(spread), [0] * len(rooms)
+    for g in order:
+        cluster = problem.classes[g].cluster
+        allocation[g] = min(rest[cluster], int(rooms[g]))
+        rest[cluster] -= allocation[g]
+    is_carried = all(table[sum([allocation[g] for g in below])] <= limit for below, table, limit in links)
+    return tuple(allocation) if is_carried and not any(rest) else None
 
 
 def _fill(tasks: int, free: Sequence[float], order: Sequence[int], links: Sequence[Link]) -> Allocation | None:

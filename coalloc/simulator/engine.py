@@ -236,6 +236,7 @@ class Engine:
                 rng=rng,
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
                 is_choosy=bool({"eligible", "requires"} & instance.features),
+                is_spread=any(job.is_spread for job in instance.jobs),
                 is_timed="times" in instance.features,
                 takers=instance.jobs if instance.resources_asked else (),
                 is_moldable=self._is_moldable,

@@ -14,6 +14,7 @@ from coalloc.allocation import Allocation, NodeClass, Scope, counted_groups, sto
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job, Platform
 from coalloc.instance.resources import of_nodes, tasks_on_node
+from coalloc.instance.spread import Spread, spread_of
 from coalloc.rules.capacity_vectors import memories_of
 from coalloc.simulator.decisions import DecisionError, Start, shown
 from coalloc.simulator.processors import Processors, lowest_of, preferred_of, processors_of
@@ -24,8 +25,8 @@ class Occupancy:
 
     That is: free processors of each class, then what else is left: units of memory of nodes, processors of pools.
     ``memories`` are those of its nodes; tasks ask for ``task_memory`` MB at most. ``is_choosy`` says whether some jobs
-    may not be everywhere. ``resources`` are those that jobs take, ``crowded`` the nodes, by index, of which tasks of
-    several jobs may take more than there is.
+    may not be everywhere, ``is_spread`` whether some restrict their tasks in each cluster. ``resources`` are those that
+    jobs take, ``crowded`` the nodes, by index, of which tasks of several jobs may take more than there is.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Occupancy:
         task_memory: float = 0.0,
         *,
         is_choosy: bool = False,
+        is_spread: bool = False,
         resources: Sequence[str] = (),
         crowded: Collection[int] = (),
     ) -> None:
@@ -48,6 +50,7 @@ class Occupancy:
             is_within_node=scope == "node",
             stocks=stocks_of(platform, classes, resources, crowded),
             resources=of_nodes(platform, resources) if resources else None,
+            spread=_spreads_on(platform, scope) if is_spread else None,
         )
         self._is_choosy, self._has_tail = is_choosy, bool(self.memories.full)
         self._num_classes = len(classes)
@@ -94,6 +97,8 @@ class Occupancy:
             raise DecisionError(f"the policy started job {quoted(job.id)} outside its scope of one {self._scope}")
         if self._is_choosy and job.is_choosy:
             self._refuse_ineligible(job, counts)
+        if self.memories.spread is not None:
+            self._refuse_spread(job, counts)
         if job.memory:
             self._refuse_little_memory(job, counts)
         if self.memories.pools:
@@ -134,6 +139,18 @@ class Occupancy:
                     f"the policy gave job {quoted(job.id)} {count} processors of node class {g} in cluster "
                     f"{quoted(place[0])}, which the job may not use"
                 )
+
+    def _refuse_spread(self, job: Job, counts: Allocation) -> None:
+        """Raise where the policy spreads a job over clusters as it must not be."""
+        spread = self.memories.spread(job) if self.memories.spread is not None else None
+        tasks = [0] * (max(self._cluster) + 1)
+        for cluster, count in zip(self._cluster, counts, strict=True):
+            tasks[cluster] += count
+        if spread is not None and not spread.keeps(tasks):
+            raise DecisionError(
+                f"the policy gave job {quoted(job.id)} {_listed(tuple(tasks))} processors in the clusters, which its "
+                "max_clusters, min_tasks_per_cluster, slices or level exclude"
+            )
 
     def _refuse_closed(self, job: Job, counts: Allocation) -> None:
         """Raise where the policy gives a job more processors of a group than windows leave now."""
@@ -249,16 +266,39 @@ def occupancy_of(
     task_memory: float = 0.0,
     *,
     is_choosy: bool = False,
+    is_spread: bool = False,
     resources: Sequence[str] = (),
     crowded: Collection[int] = (),
 ) -> Occupancy:
     """Return the occupancy of an empty platform; see :class:`Occupancy`."""
     occupancy = Occupancy(
-        platform, classes, scope, task_memory, is_choosy=is_choosy, resources=resources, crowded=crowded
+        platform,
+        classes,
+        scope,
+        task_memory,
+        is_choosy=is_choosy,
+        is_spread=is_spread,
+        resources=resources,
+        crowded=crowded,
     )
     if len(classes) == 1 and occupancy.memories.leave_all:
         return Pool(platform, classes, scope)
     return occupancy
+
+
+def _spreads_on(platform: Platform, scope: Scope) -> Callable[[Job], Spread | None]:
+    """Return what says what a job asks of its tasks in each cluster, within a scope."""
+    known: dict[tuple[object, ...], Spread | None] = {}
+
+    def found(job: Job) -> Spread | None:
+        if not job.is_spread:
+            return None
+        if job.spread_limits not in known:
+            spread = spread_of(job, platform)
+            known[job.spread_limits] = spread.narrowed(1) if spread and scope != "platform" else spread
+        return known[job.spread_limits]
+
+    return found
 
 
 def largest_part(classes: Sequence[NodeClass], scope: Scope, rooms: Sequence[int] | None = None) -> int:
@@ -293,7 +333,8 @@ def refuse_unplaceable(jobs: Iterable[Job], most_tasks: Callable[[Job], int], pa
     lines = [
         f"job {quoted(job.id)} {_asked(job)}: no {part} suffices for more than {most} of its {job.tasks} tasks"
         for job in jobs
-        if (job.memory or job.is_choosy or job.asks_resources) and (most := most_tasks(job)) < job.tasks
+        if (job.memory or job.is_choosy or job.asks_resources or job.is_spread)
+        and (most := most_tasks(job)) < job.tasks
     ]
     if lines:
         raise UnplaceableError("\n".join(lines))
@@ -304,6 +345,8 @@ def _asked(job: Job) -> str:
     asked = [f"requires {job.memory:g} MB of memory per task"] if job.memory else []
     if job.is_choosy:
         asked.append(f"may only use {' and '.join([*map(quoted, job.eligible), *map(quoted, job.requires)])}")
+    if job.is_spread:
+        asked.append("restricts its tasks in each cluster (max_clusters, min_tasks_per_cluster, slices or level)")
     if job.asks_resources:
         asked.append(f"requires {' and '.join(map(quoted, dict.fromkeys([*job.resources, *job.task_resources])))}")
     return " and ".join(asked)

@@ -32,7 +32,8 @@ from coalloc.simulator.outlook import Outlook
 from coalloc.simulator.processors import Processors, indices_of
 
 ENFORCED = frozenset(
-    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"} | {"limits"}
+    {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
+    | {"max_clusters", "min_tasks_per_cluster", "slices", "level", "limits"}
 )
 """The modelling features that a run enforces whatever its policy decides."""
 

@@ -153,6 +153,7 @@ class Site:
         rng: np.random.Generator,
         task_memory: float = 0.0,
         is_choosy: bool = False,
+        is_spread: bool = False,
         is_timed: bool = False,
         takers: Sequence[Job] = (),
         is_moldable: bool = False,
@@ -173,7 +174,14 @@ class Site:
         self.is_whole = is_whole
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
         self._occupancy = occupancy_of(
-            own, classes, scope, task_memory, is_choosy=is_choosy, resources=resources, crowded=crowded
+            own,
+            classes,
+            scope,
+            task_memory,
+            is_choosy=is_choosy,
+            is_spread=is_spread,
+            resources=resources,
+            crowded=crowded,
         )
         self.outlook = outlook_of(own, classes, held, self._occupancy.memories, clock.base)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
@@ -353,14 +361,16 @@ class Site:
 
     def most_tasks(self, job: Job) -> int:
         """Return the maximum number of tasks that a job may have on the site, given its memory demand per task."""
-        key = job.memory, job.eligible, job.requires, job.resources, job.task_resources
+        key: tuple[object, ...] = job.memory, job.eligible, job.requires, job.resources, job.task_resources
+        if job.is_spread:
+            key = (*key, job.tasks, job.spread_limits)
         if key not in self._most_tasks:
             state, clusters = self.state, self.state.platform.clusters
             rooms = [
                 c.room(job.memory or 0.0) if job.may_use(clusters[c.cluster].name, c.group) else 0
                 for c in state.classes
             ]
-            if job.asks_resources:
+            if job.asks_resources or job.is_spread:
                 rooms = list(map(min, rooms, state.usable(job, state.full_room)))
             self._most_tasks[key] = largest_part(state.classes, state.scope, rooms)
         return self._most_tasks[key]

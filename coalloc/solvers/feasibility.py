@@ -189,8 +189,12 @@ def _saturation(problem: Problem, spreading: Spreading, j: int) -> str:
 def fits_alone(problem: Problem, spreading: Spreading, j: int) -> bool:
     """Return whether a job that the platform holds saturates no link on some allocation."""
     job = problem.jobs[j]
-    if job.asks_resources and problem.contended_stocks and problem.count_allocations(job) <= MAX_MODES:
+    is_spread = any(problem.spread(shape) is not None for shape in problem.shapes(job))
+    is_listed = problem.count_allocations(job) <= MAX_MODES
+    if is_listed and (is_spread or (job.asks_resources and problem.contended_stocks)):
         return bool(problem.modes_of(j))
+    if is_spread:
+        return True  # there are too many allocations to try them all
     if least_tasks(job) <= _widest_cluster(problem, job):  # within one cluster no link is loaded
         return True
     if problem.scope != "platform":

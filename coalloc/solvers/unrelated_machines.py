@@ -55,7 +55,7 @@ def machines_of(problem: Problem) -> Machines | None:
     classes = tuple(g for g, capacity in enumerate(problem.capacities) for _ in range(capacity))
     if not (single and len(classes) * len(problem.jobs) <= MAX_PAIRS):
         return None
-    if problem.busy or problem.contended_resources or not problem.has_equal_releases:
+    if problem.busy or problem.contended_resources or problem.restricts_spreads or not problem.has_equal_releases:
         return None
     if all(len(levels) == 1 for levels in problem.levels):
         return None  # arc flow is for those

@@ -268,10 +268,30 @@ def _options(
         _option(shape, allocation, instance, classes)
         for shape in _shapes(job)
         for allocation in _allocations(shape.tasks, allowed)
+        if _is_spread_well(job, tasks_per_cluster(allocation, classes, len(names)), instance)
     )
     room = (*limits, *_memories(classes), *(place.limit for place in _places(instance, classes)))
     loads = ((o, (*o.loads, *o.memory, *o.taken)) for o in options)
     return [option for option, asked in loads if all(load <= most for load, most in zip(asked, room, strict=True))]
+
+
+def _is_spread_well(job: Job, tasks: Sequence[int], instance: Instance) -> bool:
+    """Return whether so many tasks in each cluster are as a job asks."""
+    used = [(cluster, count) for cluster, count in zip(instance.platform.clusters, tasks, strict=True) if count]
+    counts = [count for _, count in used]
+    is_well = len(used) <= (job.max_clusters or len(used)) and min(counts) >= (job.min_tasks_per_cluster or 1)
+    if job.slices is not None:
+        is_well &= counts == [sum(counts) // job.slices] * job.slices
+    if job.level is not None and job.level.required:
+        switches = {switch.name: switch for switch in instance.platform.switches}
+        above = set()
+        for cluster, _ in used:
+            switch = switches.get(cluster.switch or "")
+            while switch is not None and switch.level != job.level.name:
+                switch = switches.get(switch.parent)
+            above.add(None if switch is None else switch.name)
+        is_well &= len(above) == 1 and None not in above
+    return is_well
 
 
 def _shared_memories(classes: Sequence[NodeClass]) -> list[float]:

@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from coalloc.execution import execution_time
-from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape
+from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape, Switch
 from coalloc.instance.features import FEATURES
 from coalloc.instance.limits import Limit
 from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.resources import total_of
+from coalloc.instance.spread import spread_of
 from coalloc.instance.windows import Window
-from coalloc.testing.small import SmallSize, small_instance
+from coalloc.testing.small import AMPLE_BANDWIDTH, SmallSize, small_instance
 
 NODE_FEATURES = ("gpu", "ssd")
 """What nodes may have."""
@@ -238,6 +239,52 @@ def _with_resource(rng: np.random.Generator, instance: Instance, name: str) -> I
     return instance
 
 
+def _with_fewer_clusters(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance half the jobs of which use few clusters."""
+    return _with_spreads(rng, instance, lambda _: {"max_clusters": int(rng.integers(1, 3))})
+
+
+def _with_dense_clusters(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance half the jobs of which have several tasks in each cluster that they use."""
+    return _with_spreads(rng, instance, lambda job: {"min_tasks_per_cluster": int(rng.integers(1, job.tasks + 1))})
+
+
+def _with_slices(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance half the jobs of which have one to three equal slices."""
+    return _with_spreads(rng, instance, lambda _: {"slices": int(rng.integers(1, 4))})
+
+
+def _with_levels(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance half the jobs of which must be under one switch, of two if there are none yet."""
+    platform = instance.platform
+    if platform.switches:
+        lower = [{switch.parent for switch in platform.switches}]
+        platform = platform.replace(
+            switches=[s if s.name in lower[0] else s.replace(level="row") for s in platform.switches]
+        )
+    else:
+        switches = [Switch(name, "root", AMPLE_BANDWIDTH, level="row") for name in ("A", "B")]
+        clusters = [c.replace(switch="AB"[int(rng.integers(2))]) for c in platform.clusters]
+        platform = platform.replace(switches=switches, clusters=clusters)
+    return _with_spreads(rng, instance.replace(platform=platform), lambda _: {"level": {"name": "row"}})
+
+
+def _with_spreads(rng: np.random.Generator, instance: Instance, drawn: Callable[[Job], Mapping[str, Any]]) -> Instance:
+    """Return an instance half the jobs of which restrict their tasks in each cluster, where that is possible."""
+    for j, job in enumerate(instance.jobs):
+        if rng.random() < 0.5:
+            changed = job.replace(**drawn(job))
+            spread, rooms = (
+                spread_of(changed, instance.platform),
+                [c.num_processors for c in instance.platform.clusters],
+            )
+            is_placeable = spread is None or any(spread.found(changed.tasks, rooms, range(len(rooms))))
+            if is_placeable or rng.random() < 0.05:
+                jobs = [changed if i == j else other for i, other in enumerate(instance.jobs)]
+                instance = _where_possible(instance, jobs=jobs)
+    return instance
+
+
 def _taking(rng: np.random.Generator, jobs: Sequence[Job], j: int, unit: Mapping[str, float]) -> list[Job]:
     """Return jobs of which one takes some units of a resource: as a whole, by each of its tasks, or both."""
     kind = int(rng.integers(3))
@@ -275,5 +322,9 @@ DRAWS: Mapping[str, Draw] = {
     "start": _with_reservations,
     "resources": _with_resources,
     "limits": _with_limits,
+    "max_clusters": _with_fewer_clusters,
+    "min_tasks_per_cluster": _with_dense_clusters,
+    "slices": _with_slices,
+    "level": _with_levels,
 }
 """What adds each feature."""

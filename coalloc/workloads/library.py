@@ -32,7 +32,7 @@ def examples() -> tuple[str, ...]:
     --------
     >>> import coalloc
     >>> coalloc.examples()[:3]
-    ('flux-sched-572', 'mesd-example', 'paper-oas-1')
+    ('flux-sched-572', 'gpu-racks', 'mesd-example')
     """
     names = (entry.name for entry in _folder().iterdir())
     return tuple(sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)))

@@ -89,7 +89,7 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "unknown key of a switch": (
         ("platform", "switches", 0, "speed"),
         1,
-        "platform.switches[0].speed: is not a known key; known keys: name, parent, bandwidth",
+        "platform.switches[0].speed: is not a known key; known keys: name, parent, bandwidth, level",
     ),
     "unknown key of a running job": (
         ("running", 0, "begin"),

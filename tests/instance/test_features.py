@@ -12,6 +12,7 @@ import pytest
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, Limit, NodeGroup, Platform, RunningJob, Shape
 from coalloc.documents.kinds import document_of
+from coalloc.instance import Switch, SwitchLevel
 from coalloc.instance.features import BASIC, FEATURES, refuse_undeclared, refuse_unsupported
 from coalloc.instance.files import INSTANCE, PLATFORM
 from coalloc.instance.windows import Window
@@ -20,6 +21,10 @@ from coalloc.testing.features import DRAWS, small_feature_instance
 
 PLAIN = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=10.0)])
 EQUIPPED = Platform([Cluster("C1", [NodeGroup(2, power=1.0, features=["gpu"])], link_bandwidth=10.0)])
+SWITCHED = Platform(
+    [Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=10.0, switch="S1")],
+    [Switch("S1", "root", 10.0, level="row")],
+)
 EXAMPLES = {
     "deadline": Instance(PLAIN, [Job("J1", 1, 10.0, deadline=20.0)]),
     "after": Instance(PLAIN, [Job("J1", 1, 10.0), Job("J2", 1, 10.0, after=["J1"])]),
@@ -38,9 +43,13 @@ EXAMPLES = {
     "limits": Instance(
         PLAIN, [Job("J1", 1, 10.0), Job("J2", 1, 5.0)], limits=[Limit("anna", ["J1", "J2"], capacity=1.0)]
     ),
+    "max_clusters": Instance(PLAIN, [Job("J1", 2, 10.0, max_clusters=1)]),
+    "min_tasks_per_cluster": Instance(PLAIN, [Job("J1", 2, 10.0, min_tasks_per_cluster=2)]),
+    "slices": Instance(PLAIN, [Job("J1", 2, 10.0, slices=1)]),
+    "level": Instance(SWITCHED, [Job("J1", 2, 10.0, level=SwitchLevel("row"))]),
 }
 """An instance that uses one feature."""
-VERSION_3 = ("limits",)
+VERSION_3 = ("limits", "max_clusters", "min_tasks_per_cluster", "slices", "level")
 """The features of version 3."""
 
 
@@ -159,7 +168,8 @@ def test_each_feature_refuses_where_it_is_not_listed(name, monkeypatch):
 def test_a_field_that_nobody_declares_fails_at_import():
     fields = {field for feature in FEATURES.values() for field in feature.fields}
     fields |= {f"{owner}.{name}" for owner, names in BASIC.items() for name in names}
-    known = {owner: [field.partition(".")[2] for field in fields if field.startswith(f"{owner}.")] for owner in BASIC}
+    owners = {field.partition(".")[0] for field in fields}
+    known = {owner: [field.partition(".")[2] for field in fields if field.startswith(f"{owner}.")] for owner in owners}
     refuse_undeclared(known)
     with pytest.raises(TypeError, match=r"see \['Job.colour'\]"):
         refuse_undeclared(known | {"Job": [*known["Job"], "colour"]})

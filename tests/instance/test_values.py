@@ -71,13 +71,13 @@ def test_all_faults_of_a_call():
         "base_time: is missing",
         "colour: is not a known key; known keys: id, tasks, base_time, processing_share, task_bandwidth, arrival, "
         "estimate, user, memory, energy_estimate, weight, due_date, deadline, after, eligible, "
-        "requires, times, shapes, resources, task_resources",
+        "requires, times, shapes, resources, task_resources, max_clusters, min_tasks_per_cluster, slices, level",
     ]
 
 
 def test_arguments_without_end_are_a_fault():
-    (line,) = lines(Switch, "S1", "S0", 1.0, "more")
-    assert line.startswith("['argument 3']: ")
+    (line,) = lines(Switch, "S1", "S0", 1.0, None, "more")
+    assert line.startswith("['argument 4']: ")
 
 
 def test_a_platform_and_an_instance_check_what_is_between_their_parts():

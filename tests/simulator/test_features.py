@@ -31,13 +31,15 @@ def starts(instance: Instance, name: str, **options: object) -> dict[str, float]
     return {job: p.start for job, p in placements(instance, name, **options).items()}
 
 
-EXPECTED = ("link", "runs already", "must be within one site", "suffices for more than")
+EXPECTED = ("link", "runs already", "must be within one site", "suffices for")
 """What a policy may refuse: shared links, jobs that find too little room where they may be, jobs that run already."""
 
 
 def narrow(job):
-    """Return a job of one task."""
-    return job.replace(tasks=1, shapes=[shape for shape in job.shapes if shape.tasks > 1])
+    """Return a job of one task, in one cluster, which has one slice if any."""
+    shapes = [shape for shape in job.shapes if shape.tasks > 1]
+    spread = {name: 1 for name in ("min_tasks_per_cluster", "slices") if getattr(job, name) is not None}
+    return job.replace(tasks=1, shapes=shapes, **spread)
 
 
 @pytest.mark.parametrize("passes", ["batch", "per-event"])

@@ -85,7 +85,7 @@ def test_an_error_of_solve_is_found(monkeypatch, transformation, keyword, change
         return change(result) if instance.origin >= EARLY and (not keyword or keyword in keywords) else result
 
     # Of the first triples one at least must show it: which, depends on the features that they draw.
-    numbers = range(3)
+    numbers = range(6)
     assert not any(relation in relations(transformation, number=number) for number in numbers)
     monkeypatch.setattr(coalloc, "solve", wrong)
     assert any(relation in relations(transformation, number=number) for number in numbers)

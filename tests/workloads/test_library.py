@@ -14,6 +14,7 @@ PACKAGE = {"jobs": 5, "heterogeneity": 90, "bsbw": 0.8, "link_bandwidth": 600.0,
 def test_each_has_the_name_of_its_file():
     assert examples() == (
         "flux-sched-572",
+        "gpu-racks",
         "mesd-example",
         "paper-oas-1",
         "pas-figure-3.3",

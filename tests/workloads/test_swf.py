@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc.documents.errors import ArgumentError
-from coalloc.instance import Cluster, CoallocError, InstanceError, NodeGroup, Platform
+from coalloc.instance import Cluster, CoallocError, InstanceError, Job, NodeGroup, Platform
 from coalloc.workloads.communication import largest_task_bandwidth, task_bandwidth
 from coalloc.workloads.swf import SwfOptions, pool, read_swf, read_swf_with_report
 from coalloc.workloads.swf_rules import Change
@@ -79,8 +79,9 @@ def test_a_job_that_is_read_passes_every_check_and_equal_values_are_one(trace):
     assert first.estimate is second.estimate is second.base_time
 
 
-def test_a_job_takes_at_most_300_bytes(tmp_path):
-    # The object 112, its number as a text 64, two times of its own 48, the place in the tuple 8; equal values are one.
+def test_a_job_takes_its_fields_its_id_and_its_arrival(tmp_path):
+    # The object 32 and 8 for each field, its number as a text 64, its arrival 24, the place in the tuple 8: the 97 run
+    # times and the 9 users are one each.
     path = tmp_path / "long.swf"
     path.write_text("".join(line(n, submit=10 * n, run=n % 97 + 1, user=n % 9) for n in range(1, 4001)))
     read_swf(path, 16)
@@ -91,7 +92,7 @@ def test_a_job_takes_at_most_300_bytes(tmp_path):
     finally:
         tracemalloc.stop()
     assert len(instance.jobs) == 4000
-    assert held <= 300 * 4000
+    assert held <= (32 + 8 * len(fields(Job)) + 64 + 24 + 8) * 4000
 
 
 def test_every_change_is_counted_and_said(trace, caplog):

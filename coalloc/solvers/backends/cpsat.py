@@ -16,6 +16,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
+from coalloc.instance import Job
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_sgs import on_grid, start_in_order
@@ -140,10 +141,12 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
         "horizon": horizon,
         "capacities": list(problem.capacities),
         "prefixes": problem.speed_prefixes,
+        "clusters": [node_class.cluster for node_class in problem.classes],
         "resources": [{"capacity": capacities[k], "classes": problem.resources[k].classes} for k in resources],
         "jobs": [
             {
                 "rooms": problem.rooms(job),
+                "spread": _spread_document(problem, job),
                 "release": int(problem.releases[j]),
                 "latest_end": int(min(horizon, problem.latest_ends[j])),
                 "levels": [
@@ -188,6 +191,22 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
             }
             for a in hint
         ],
+    }
+
+
+def _spread_document(problem: Problem, job: Job) -> dict[str, Any] | None:
+    """Return what a job asks of its tasks in each cluster, all its shapes alike; the spreads where constraints say."""
+    spreads = [(shape, spread) for shape in problem.shapes(job) if (spread := problem.spread(shape)) is not None]
+    if not spreads:
+        return None
+    _, spread = spreads[0]
+    listed = [tasks for shape, _ in spreads for tasks in problem.spreads(shape, problem.rooms(shape))]
+    return {
+        "max_clusters": spread.max_clusters,
+        "min_tasks": spread.min_tasks,
+        "slices": spread.slices,
+        "parts": None if spread.parts is None else [sorted(part) for part in spread.parts],
+        "listed": None if spread.allows is None else listed,
     }
 
 

@@ -63,6 +63,8 @@ class Model:
             if level["one_of"]:
                 model.add(sum(counts[g] for g in level["one_of"]) >= 1).only_enforce_if(picked)
         self._keep_within_a_part(counts)
+        if job["spread"] is not None:
+            self._spread_as(job["spread"], counts)
         self.starts.append(start)
         self.ends.append(end)
         self.levels.append(chosen)
@@ -80,6 +82,33 @@ class Model:
             self.model.add(sum(n for g, n in enumerate(counts) if g not in part) == 0).only_enforce_if(picked)
         if parts:
             self.model.add_exactly_one(chosen)
+
+    def _spread_as(self, spread: dict[str, Any], counts: list[cp_model.IntVar]) -> None:
+        """Let the tasks of a job in each cluster be as it asks."""
+        model, cluster_of = self.model, self.document["clusters"]
+        clusters = range(max(cluster_of) + 1)
+        inside = [sum(n for g, n in enumerate(counts) if cluster_of[g] == c) for c in clusters]
+        if spread["listed"] is not None:
+            held = [model.new_int_var(0, max(tasks), "") for tasks in zip(*spread["listed"], strict=True)]
+            for tasks, count in zip(inside, held, strict=True):
+                model.add(tasks == count)
+            model.add_allowed_assignments(held, spread["listed"])
+            return
+        uses = [model.new_bool_var("") for _ in clusters]
+        for tasks, used in zip(inside, uses, strict=True):
+            model.add(tasks == 0).only_enforce_if(~used)
+            model.add(tasks >= spread["min_tasks"]).only_enforce_if(used)
+            if spread["slices"] is not None:
+                model.add(spread["slices"] * tasks == sum(counts)).only_enforce_if(used)
+        if spread["max_clusters"] is not None:
+            model.add(sum(uses) <= spread["max_clusters"])
+        if spread["slices"] is not None:
+            model.add(sum(uses) == spread["slices"])
+        if spread["parts"] is not None:
+            under = [model.new_bool_var("") for _ in spread["parts"]]
+            model.add_exactly_one(under)
+            for part, picked in zip(spread["parts"], under, strict=True):
+                model.add(sum(used for c, used in enumerate(uses) if c not in part) == 0).only_enforce_if(picked)
 
     def _add_rows(self, rows: list[dict[str, Any]]) -> None:
         """Add what constraints ask for: jobs that may not overlap, and sums of starts and ends."""

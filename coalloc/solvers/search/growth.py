@@ -113,7 +113,8 @@ def growth_of(problem: Problem, efficiencies: Sequence[Sequence[float]], *, is_c
 
 def may_compile(problem: Problem) -> bool:
     """Return whether compiled growth takes a problem."""
-    return problem.has_monotone_capacity and 0 < len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
+    is_plain = problem.has_monotone_capacity and not problem.restricts_spreads
+    return is_plain and 0 < len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
 
 
 def is_worth_compiling(context: Context) -> bool:
