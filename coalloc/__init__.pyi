@@ -21,6 +21,7 @@ from coalloc.instance import CoallocError as CoallocError
 from coalloc.instance import Instance as Instance
 from coalloc.instance import InstanceError as InstanceError
 from coalloc.instance import Job as Job
+from coalloc.instance import Lag as Lag
 from coalloc.instance import Limit as Limit
 from coalloc.instance import LocalUser as LocalUser
 from coalloc.instance import NodeGroup as NodeGroup

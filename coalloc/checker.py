@@ -50,7 +50,7 @@ Spans = list[tuple[int, int]]
 
 SUPPORTED = frozenset(
     {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
-    | {"max_clusters", "min_tasks_per_cluster", "slices", "level", "limits"}
+    | {"max_clusters", "min_tasks_per_cluster", "slices", "level", "limits", "lags"}
 )
 """The modelling features of which there is a rule."""
 SPREADING = frozenset({"max_clusters", "min_tasks_per_cluster", "slices", "level"})
@@ -72,6 +72,8 @@ RULES = {
     "arrival": "a job starts at its arrival or later",
     "deadline": "a job ends by its deadline, unless misses are only reported (deadlines='report')",
     "precedence": "a job starts after the end of all its predecessors",
+    "lag": "a job starts within the minimal and the maximal lag after the start or the end of another job; maximal "
+    "lags are not checked with deadlines='report'",
     "eligibility": "a job is only on clusters that it may use and on nodes that have all features that it requires",
     "spread": "a job uses at most max_clusters clusters, has at least min_tasks_per_cluster tasks in each of them, has "
     "as many tasks in each of exactly slices clusters, and is under one switch of the level that it requires",
@@ -193,8 +195,8 @@ def check(
     power_management : bool, default False
         Whether clusters are off at first, start up for jobs, and go off when idle.
     deadlines : {"enforce", "report"}, default "enforce"
-        ``"enforce"``: a missed deadline is a violation. ``"report"``: it only counts in the metric
-        ``deadlines_missed``.
+        ``"enforce"``: a missed deadline is a violation, and so is an exceeded maximal lag. ``"report"``: a missed
+        deadline only counts in the metric ``deadlines_missed``, and maximal lags are not checked.
     constraints : sequence of objects, default ()
         Custom constraints: objects with ``faults(instance, schedule)``, as for ``coalloc.solve``.
 
@@ -249,6 +251,7 @@ def check(
             *_arrival_violations(rows),
             *(_deadline_violations(rows) if deadlines == "enforce" and "deadline" in instance.features else ()),
             *(_precedence_violations(rows) if "after" in instance.features else ()),
+            *(_lag_violations(rows, enforces_most=deadlines == "enforce") if "lags" in instance.features else ()),
             *(_eligibility_violations(rows, instance) if {"eligible", "requires"} & instance.features else ()),
             *(_spread_violations(rows, instance) if SPREADING & instance.features else ()),
             *(_window_violations(rows, instance) if instance.platform.unavailable else ()),
@@ -715,6 +718,30 @@ def _precedence_violations(rows: _Rows) -> Iterator[Violation]:
                 )
                 pair = placement.job, other
                 yield Violation("precedence", pair, "", placement.start, placement.start, end, sentence)
+
+
+def _lag_violations(rows: _Rows, *, enforces_most: bool) -> Iterator[Violation]:
+    """Yield jobs that start before a minimal lag is over, or after a maximal one, a pair each."""
+    number = {name: row for row, name in enumerate(rows.ids)}
+    has_lags = np.array([job is not None and bool(job.lags) for job in rows.jobs], dtype=bool)
+    for row, placement, job in rows.placed(has_lags):
+        for lag in job.lags if job is not None else ():
+            other = number.get(lag.after)
+            if other is None:
+                continue
+            time = float((rows.start if lag.from_ == "start" else rows.end)[other])
+            tolerance = max(float(rows.tolerance[row]), float(rows.tolerance[other]))
+            is_early = placement.start < time + lag.min - tolerance
+            is_late = lag.max is not None and placement.start > time + lag.max + tolerance
+            if is_early or (is_late and enforces_most):
+                limit = time + (lag.min if is_early else lag.max or 0.0)
+                sentence = (
+                    f"job {visible(placement.job)} starts at {_seconds(placement.start)}, but must start at "
+                    f"{_seconds(limit)} or {'later' if is_early else 'earlier'}, because of the {lag.from_} of "
+                    f"{visible(lag.after)} at {_seconds(time)}"
+                )
+                pair = placement.job, lag.after
+                yield Violation("lag", pair, "", placement.start, placement.start, limit, sentence)
 
 
 def _eligibility_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:

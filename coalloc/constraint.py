@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from coalloc.allocation import NodeClass, node_classes
 from coalloc.display.wording import instant_text, plural
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.instance import CoallocError, Instance, Job, Lag, RunningJob
 from coalloc.instance.rounding import capacity_limit
 
 Times = Mapping[str, tuple[float, float]]
@@ -353,7 +353,7 @@ class Constraint:
 class Stated(Constraint):
     """A restriction that the instance states itself, and for which the checker has a rule.
 
-    None of them is broken by rounding all times down to slots (docs/mathematics.md, "Slotting error").
+    Rounding all times down to slots breaks none of them, unless it says so (docs/mathematics.md, "Slotting error").
     """
 
     holds_rounded_down: ClassVar[bool] = True
@@ -506,6 +506,55 @@ class Precedences(Stated):
 
 
 @dataclass(frozen=True, slots=True)
+class Lags(Stated):
+    """Every job keeps its lags, but for the :class:`LastLags`; ``running`` are times of running jobs (s), by id."""
+
+    running: Times
+
+    def earliest_start(self, job: Job) -> float:
+        """Return when all minimal lags to running jobs are over."""
+        known = (lag for lag in job.lags if lag.after in self.running)
+        return max((_time_of(self.running, lag) + lag.min for lag in known), default=-math.inf)
+
+    def rows(self, instance: Instance) -> Iterator[Row]:
+        """Yield a row for each minimal lag, and for each maximal one from a start."""
+        for job, lag in _lags_of(instance):
+            if lag.after not in self.running:
+                yield TimeRow(((1, "start", job.id), (-1, lag.from_, lag.after)), lag.min)
+                if lag.max is not None and lag.from_ == "start":
+                    yield TimeRow(((-1, "start", job.id), (1, "start", lag.after)), -lag.max)
+
+
+@dataclass(frozen=True, slots=True)
+class LastLags(Stated):
+    """Every job keeps its maximal lags from ends, and to running jobs.
+
+    Rounded down to slots, an end may be a slot earlier: the sum of a start and of a run time that are both cut.
+    """
+
+    holds_rounded_down: ClassVar[bool] = False
+    running: Times
+
+    def rows(self, instance: Instance) -> Iterator[Row]:
+        """Yield a row for each such lag."""
+        for job, lag in _lags_of(instance):
+            if lag.max is not None and lag.after in self.running:
+                yield TimeRow(((-1, "start", job.id),), -(_time_of(self.running, lag) + lag.max))
+            elif lag.max is not None and lag.from_ == "end":
+                yield TimeRow(((-1, "start", job.id), (1, "end", lag.after)), -lag.max)
+
+
+def _lags_of(instance: Instance) -> Iterator[tuple[Job, Lag]]:
+    """Yield each lag with its job."""
+    return ((job, lag) for job in instance.jobs for lag in job.lags)
+
+
+def _time_of(times: Times, lag: Lag) -> float:
+    """Return the time from which a lag counts, s."""
+    return times[lag.after][lag.from_ == "end"]
+
+
+@dataclass(frozen=True, slots=True)
 class Eligibility(Stated):
     """A job uses only the ``clusters`` (all by name) that it may use, and nodes with all that it requires."""
 
@@ -527,5 +576,10 @@ def stated(instance: Instance) -> Iterator[Stated]:
         yield Deadlines()
     if any(job.after for job in instance.jobs):
         yield Precedences({run.job.id: (0.0, run.end) for run in instance.running})
+    if any(job.lags for job in instance.jobs):
+        times = {run.job.id: (run.start, run.end) for run in instance.running}
+        yield Lags(times)
+        if any(lag.max is not None for _, lag in _lags_of(instance)):
+            yield LastLags(times)
     if any(job.is_choosy for job in instance.jobs):
         yield Eligibility(tuple(cluster.name for cluster in instance.platform.clusters))

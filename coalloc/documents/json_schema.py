@@ -73,10 +73,10 @@ def _describe(schema: Schema, owner: Any) -> None:
 
 
 def parameters_of(owner: Any) -> dict[str, str]:
-    """Return what the docstring of a class says of each of its parameters, as plain text on one line."""
+    """Return what the docstring of a class says of each of its parameters, by key, as plain text on one line."""
     _, _, section = inspect.cleandoc(owner.__doc__).partition("Parameters\n----------\n")
     found: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", section.partition("\n\n")[0]):
         head, _, text = entry.partition("\n")
-        found[head.partition(" : ")[0]] = " ".join(text.split()).replace("``", "")
+        found[head.partition(" : ")[0].rstrip("_")] = " ".join(text.split()).replace("``", "")
     return found

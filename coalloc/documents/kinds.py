@@ -162,7 +162,7 @@ def document_of(value: V, kind: Kind[V]) -> Document:
 
 
 def _plain(part: Any) -> Any:
-    """Return lists and objects for tuples and values."""
+    """Return lists and objects for tuples and values; a field called ``from_`` in Python is ``from`` in files."""
     if isinstance(part, (str, int, float)) or part is None:
         return part
     if isinstance(part, Written):
@@ -170,7 +170,7 @@ def _plain(part: Any) -> Any:
     if isinstance(part, (list, tuple)):
         return [_plain(inner) for inner in part]
     fields = part if isinstance(part, Mapping) else _present_fields(part)
-    return {key: _plain(field) for key, field in fields.items()}
+    return {key.rstrip("_"): _plain(field) for key, field in fields.items()}
 
 
 def _present_fields(value: Any) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def _type_at(owner: Any, loc: Sequence[str | int]) -> Any:
 
 def _fields(owner: Any) -> list[str]:
     """Return the keys of a value class, in order; none of another type."""
-    return [f.name for f in dataclasses.fields(owner)] if dataclasses.is_dataclass(owner) else []
+    return [f.name.rstrip("_") for f in dataclasses.fields(owner)] if dataclasses.is_dataclass(owner) else []
 
 
 @functools.cache

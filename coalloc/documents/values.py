@@ -52,7 +52,7 @@ LEFT_OUT = {"left out": True}
 SINCE_2, SINCE_3 = {"since": 2}, {"since": 3}
 """Metadata of a field that files have from version 2, or 3, on."""
 
-CONFIG = pydantic.ConfigDict(extra="forbid")
+CONFIG = pydantic.ConfigDict(extra="forbid", populate_by_name=True)
 
 T = TypeVar("T")
 E = TypeVar("E")

@@ -62,6 +62,7 @@ KINDS: Mapping[tuple[About, str], str] = {
     ("capacity", "nothing"): "none of these changes reduces the bound",
     ("wait", "arrival"): "a job starts at its arrival",
     ("wait", "precedence"): "a predecessor has not ended",
+    ("wait", "lag"): "a lag from or to another job (where) does not let it start before limit s",
     ("wait", "processors"): "fewer processors are free (limit) than the job has tasks (amount)",
     ("wait", "link"): "enough processors are free, but every allocation saturates a link (amount, limit: MB/s)",
     ("wait", "memory"): "enough processors are free, but their nodes have too little memory for its tasks (amount)",

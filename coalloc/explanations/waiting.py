@@ -65,6 +65,7 @@ class _Waiting:
         self._ends = {run.job.id: run.end for run in problem.instance.running} | {p.job: p.end for p in schedule}
         self._profile, self._spreading = Profile(problem), Spreading(problem)
         index = problem.instance.platform.processor_index
+        self._starts = {run.job.id: run.start for run in problem.instance.running} | {p.job: p.start for p in schedule}
         self._held = {p.job: allocation_of((index[name] for name in p.nodes), problem.classes) for p in schedule}
         self._queued = [self._queueing(j) for j in range(len(problem.jobs))]
         for placement in schedule:
@@ -83,8 +84,24 @@ class _Waiting:
         return arrival if slot is None else slot * slots_up(arrival, slot)
 
     def _queueing(self, j: int) -> float:
-        """Return when a job is queued, s: it has arrived, and all that it comes after has ended."""
-        return max([self._arrival(j), *(self._ends[other] for other in self._problem.jobs[j].after)])
+        """Return when a job is queued, s: it has arrived, all that it comes after has ended, and its lags are over."""
+        before = (self._ends[other] for other in self._problem.jobs[j].after)
+        return max([self._arrival(j), *before, *(time for time, _ in self._lags(j))])
+
+    def _lags(self, j: int) -> list[tuple[float, str]]:
+        """Return before when lags do not let a job start, s, each with the other job.
+
+        These are its minimal lags, and the maximal lags of others that count from it, which start where they do.
+        """
+        job = self._problem.jobs[j]
+        starts, ends = self._starts, self._ends
+        found = [((starts if lag.from_ == "start" else ends)[lag.after] + lag.min, lag.after) for lag in job.lags]
+        duration = ends[job.id] - starts[job.id]
+        for other in self._problem.jobs:
+            for lag in other.lags:
+                if lag.after == job.id and lag.max is not None:
+                    found.append((starts[other.id] - lag.max - duration * (lag.from_ == "end"), other.id))
+        return found
 
     def reasons(self, job: str) -> Iterator[Reason]:
         """Yield a reason for each stretch of time in which the same was in the way of a job."""
@@ -93,7 +110,7 @@ class _Waiting:
             return
         self._book(placement, -1)
         stretches: list[tuple[float, float, Obstacle]] = []
-        for step in self._steps(arrival, placement.start):
+        for step in self._steps(self._number[job], arrival, placement.start):
             obstacle = self._obstacle(placement, *step)
             merged = _merged(stretches[-1][2], obstacle) if stretches else None
             if merged is None:
@@ -116,9 +133,10 @@ class _Waiting:
                 until,
             )
 
-    def _steps(self, arrival: float, start: float) -> Iterator[tuple[float, float]]:
+    def _steps(self, j: int, arrival: float, start: float) -> Iterator[tuple[float, float]]:
         """Yield the steps of the profile from the arrival to the start; none that rounding alone makes."""
-        changes = [t for t in self._profile.changes(arrival) if t < start]
+        over = [time for time, _ in self._lags(j) if arrival < time < start]
+        changes = sorted({*(t for t in self._profile.changes(arrival) if t < start), *over})
         since = arrival
         for _, until in pairwise([*changes, start]):
             if until - since > time_tolerance(until):
@@ -133,6 +151,9 @@ class _Waiting:
         if before:
             last = max(before, key=self._ends.__getitem__)
             return Obstacle("precedence", last, None, self._ends[last], (last,))
+        if lags := [found for found in self._lags(j) if found[0] > since + time_tolerance(since)]:
+            time, other = max(lags)
+            return Obstacle("lag", other, None, time, (other,))
         lacking = self._lacking(j, *self._free(since, until))
         if lacking is not None:
             return Obstacle("window", "", None, None) if self._is_kept_back(j, since, until) else lacking
@@ -241,6 +262,7 @@ class _Waiting:
         kept_back = "an outage or a reservation"
         words = {
             "precedence": f"its predecessor {others} ends at {instant_text(limit)}",
+            "lag": f"its lag from or to {others} does not let it start before {instant_text(limit)}",
             "processors": f"it has {plural(job.tasks, 'task')}, but {free} for it{within}",
             "memory": f"enough processors are free, but not {job.memory or 0.0:g} MB of memory for each of its tasks",
             "resource": f"enough processors are free, but too little of {quoted(obstacle.where)}",

@@ -36,7 +36,7 @@ def snapshot_of_now(state: State, jobs: Iterable[Job]) -> Instance:
 
 def _waiting(jobs: Iterable[Job]) -> tuple[Job, ...]:
     """Return jobs as they are where all that they come after have ended."""
-    return tuple(job.replace(arrival=0.0, after=(), deadline=None) for job in jobs)
+    return tuple(job.replace(arrival=0.0, after=(), lags=(), deadline=None) for job in jobs)
 
 
 def _running(state: State) -> Iterator[RunningJob]:

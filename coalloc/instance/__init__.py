@@ -10,6 +10,7 @@ from coalloc.instance.features import UnsupportedFeature, refuse_undeclared
 from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
 from coalloc.instance.instance import Instance, RunningJob
 from coalloc.instance.job import Job, Shape, SwitchLevel
+from coalloc.instance.lags import Lag
 from coalloc.instance.limits import Limit
 from coalloc.instance.lowering import as_resources
 from coalloc.instance.network import Link
@@ -32,6 +33,7 @@ __all__ = [
     "Instance",
     "InstanceError",
     "Job",
+    "Lag",
     "Limit",
     "Link",
     "LocalUser",

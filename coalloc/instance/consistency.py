@@ -153,6 +153,7 @@ def workload_faults(instance: object) -> list[Fault]:
     faults += _resource_faults(saying, running, platform)
     faults += limit_faults(_list(instance, "limits"), ids, len(jobs))
     faults += _spread_faults(saying, platform)
+    faults += [*_lag_faults(saying, ids, running), *_lag_cycle_faults(saying, ids)]
     faults += _closed_faults(running, platform)
     return faults + _running_faults(running, _clusters(platform)) + shared_workload_faults(instance)
 
@@ -186,6 +187,7 @@ def _saying(jobs: Sequence[Any]) -> list[tuple[int, Any]]:
             or job.task_resources
             or job.is_spread
             or job.level
+            or job.lags
         ]
     except AttributeError:  # they are as they were parsed
         return list(enumerate(jobs))
@@ -413,6 +415,63 @@ def _circle_faults(before: Mapping[int, Sequence[str]], ids: Sequence[str | None
             start = cycle.index(min(cycle, key=place.__getitem__))
             named = [quoted(job or "") for job in (*cycle[start:], *cycle[: start + 1])]
             yield Fault(f"jobs[{place[cycle[start]]}].after", f"must not form a cycle: {' after '.join(named)}")
+
+
+def _lag_faults(
+    jobs: Sequence[tuple[int, object]], ids: Sequence[str | None], running: Sequence[object]
+) -> Iterator[Fault]:
+    """Yield a fault for every lag that names no other job, or a start that is not stated, or has no room for times."""
+    known = set(ids)
+    begun = {_text(_field(run, "job"), "id") for run in running if not _from_zero(run, "start", 0.0)}
+    for path, i, lag in _lags(jobs):
+        other, least, most = _text(lag, "after"), _difference(lag, "min"), _difference(lag, "max")
+        if None not in known and other is not None and other not in known:
+            yield Fault(f"{path}.after", f"must be a job of the instance, got {quoted(other)}")
+        if other is not None and other == ids[i]:
+            yield Fault(f"{path}.after", f"must be another job, got {quoted(other)}")
+        if other is not None and other in begun and _from_of(lag) == "start":
+            yield Fault(f"{path}.from", f"must be 'end': the start of the running job {quoted(other)} is unknown")
+        if most is not None and most < (least or 0.0):
+            yield Fault(f"{path}.max", f"must be at least min, {least or 0.0:g}, got {shown(_field(lag, 'max'))}")
+
+
+def _lag_cycle_faults(jobs: Sequence[tuple[int, object]], ids: Sequence[str | None]) -> Iterator[Fault]:
+    """Yield a fault for each set of jobs that wait for each other, one of them for a time above 0."""
+    number = {name: i for i, name in enumerate(ids)}
+    found = [(ids[i], _text(lag, "after"), lag) for _, i, lag in _lags(jobs)]
+    later = [pair for pair in found if pair[1] in number and (_difference(pair[2], "min") or 0.0) >= 0.0]
+    if not later:
+        return
+    import networkx as nx
+
+    before = {(ids[i], name) for i, job in jobs for name in _list(job, "after") if name in ids}
+    graph: nx.DiGraph[str | None] = nx.DiGraph([*before, *((one, other) for one, other, _ in later)])
+    grows = {(one, other) for one, other, lag in later if _from_of(lag) == "end" or _difference(lag, "min")}
+    of_lags = {(one, other) for one, other, _ in later}
+    for part in nx.strongly_connected_components(graph):
+        inner = set(graph.subgraph(part).edges)
+        if inner & of_lags and inner & (before | grows) and len(part) > 1:
+            names = sorted(part, key=number.__getitem__)
+            listed = ", ".join(quoted(name or "") for name in names)
+            yield Fault(f"jobs[{number[names[0]]}].lags", f"must not form a cycle of positive lags: {listed}")
+
+
+def _lags(jobs: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int, object]]:
+    """Yield the path of each lag, the number of its job, and the lag."""
+    for i, job in jobs:
+        for n, lag in enumerate(_list(job, "lags")):
+            yield f"jobs[{i}].lags[{n}]", i, lag
+
+
+def _from_of(lag: object) -> str:
+    """Return the time from which a lag counts: of a value, or of a parsed object."""
+    return str(_field(lag, "from_") or _field(lag, "from") or "end")
+
+
+def _difference(lag: object, key: str) -> float | None:
+    """Return a number of a lag; None where it is absent, or cannot be read."""
+    number = _field(lag, key)
+    return number if isinstance(number, (int, float)) and not isinstance(number, bool) else None
 
 
 def _running_faults(running: Sequence[object], clusters: Clusters | None) -> list[Fault]:

@@ -122,6 +122,10 @@ FEATURES: Mapping[str, Feature] = {
         ("Job.level", "Switch.level", "SwitchLevel.name", "SwitchLevel.required"),
         lambda instance: any(job.level is not None and job.level.required for job in instance.jobs),
     ),
+    "lags": Feature(
+        ("Job.lags",),
+        lambda instance: any(job.lags for job in instance.jobs),
+    ),
 }
 """Every feature by its name."""
 

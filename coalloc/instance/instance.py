@@ -134,10 +134,11 @@ class Instance(Value):
 
     @cached_property
     def time_span(self) -> float:
-        """Upper bound on the makespan, s: all jobs one after another, each at its slowest."""
+        """Upper bound on the makespan, s: all jobs one after another, each at its slowest, and all lags."""
         groups = [group for cluster in self.platform.clusters for group in cluster.nodes]
         slowness = max(1.0, *(1.0 / min(group.effective_power, group.availability) for group in groups))
         in_turn = sum(map(longest_stated_time, self.jobs)) * slowness
+        in_turn += sum(max(0.0, lag.min) for job in self.jobs for lag in job.lags)
         return max(max(self._last_times(), default=0.0) - self.origin, 0.0) + in_turn
 
     def _last_times(self) -> Iterator[float]:

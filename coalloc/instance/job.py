@@ -32,6 +32,7 @@ from coalloc.documents.values import (
     value,
 )
 from coalloc.instance.clusters import NodeGroup
+from coalloc.instance.lags import Lag
 
 
 @value()
@@ -147,6 +148,8 @@ class Job(Value):
         Number of equal parts of its tasks, each in a cluster of its own; it divides the tasks. None: no such parts.
     level : SwitchLevel or None, default None
         Level of the tree of switches within one switch of which its tasks must be, or preferably are. None: no such.
+    lags : sequence of Lag, default ()
+        Minimal and maximal time lags: how long after the start or the end of other jobs it starts.
 
     Examples
     --------
@@ -190,6 +193,7 @@ class Job(Value):
     min_tasks_per_cluster: Count | None = field(default=None, metadata=SINCE_3)
     slices: Count | None = field(default=None, metadata=SINCE_3)
     level: SwitchLevel | None = field(default=None, metadata=SINCE_3)
+    lags: Listed[Lag] = field(default=NONE, metadata=SINCE_3)
 
     def __post_init__(self) -> None:
         if self.estimate is None:

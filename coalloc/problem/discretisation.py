@@ -23,7 +23,7 @@ EXACT_METHODS = "exact methods, bounds and replay"
 
 SUPPORTED = frozenset(
     {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
-    | {"max_clusters", "min_tasks_per_cluster", "slices", "level", "limits"}
+    | {"max_clusters", "min_tasks_per_cluster", "slices", "level", "limits", "lags"}
 )
 """The modelling features that a :class:`Problem` tells its methods; those of energy and packages support fewer."""
 
@@ -91,7 +91,8 @@ def discretise(
     base = base or instance.time_base
     instance, constraints = lowered(instance, constraints)
     _refuse_moments(instance, base.tolerance)
-    kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
+    asked = (*stated(instance), *constraints)
+    kept = tuple(c for c in asked if rounding == "up" or c.holds_rounded_down)
     reserved = reserved_nodes(instance.platform, instance.running, EXACT_METHODS)
     apart = [*reserved, *(nodes for constraint in kept for nodes in constraint.separates())]
     apart += [{node} for node in crowded_nodes(instance)]

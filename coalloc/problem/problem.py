@@ -92,7 +92,12 @@ class Problem(Frame):
         """Earliest start of each job, ticks: the latest that a constraint asks for, or that jobs before it leave."""
         asked = [self.tick_at(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs]
         for j in self._in_turn:
-            asked[j] = max([asked[j], *(asked[i] + self.levels[i][0].duration for i in self.before[j])])
+            asked[j] = max(
+                [
+                    asked[j],
+                    *(asked[i] + self.levels[i][0].duration * is_end + least for i, is_end, least in self._delays[j]),
+                ]
+            )
         return tuple(asked)
 
     @property
@@ -105,8 +110,9 @@ class Problem(Frame):
         """Latest end of each job, ticks: the earliest that a constraint, or a job after it, asks for; else infinity."""
         asked = [self.last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs]
         for j in reversed(self._in_turn):
-            for i in self.before[j]:
-                asked[i] = min(asked[i], asked[j] - self.levels[j][0].duration)
+            for i, is_end, least in self._delays[j]:
+                if is_end:
+                    asked[i] = min(asked[i], asked[j] - self.levels[j][0].duration - least)
         return tuple(asked)
 
     @cached_property
@@ -121,15 +127,27 @@ class Problem(Frame):
         return tuple(map(tuple, found))
 
     @cached_property
+    def _delays(self) -> tuple[tuple[tuple[int, bool, float], ...], ...]:
+        """For each job the jobs, by index, after whose start (or end) it starts so many ticks later, 0 or more."""
+        found: list[list[tuple[int, bool, float]]] = [[] for _ in self.jobs]
+        for row in self.rows:
+            if isinstance(row, TimeSumRow) and row.least >= 0 and len(row.terms) == 2:
+                (_, late, j), (_, early, i) = sorted(row.terms, reverse=True)
+                if late == "start" and i != j:
+                    found[j].append((i, early == "end", row.least))
+        return tuple(map(tuple, found))
+
+    @cached_property
     def _in_turn(self) -> tuple[int, ...]:
         """The jobs, by index, each behind all that end before it starts; none where a cycle, or a lack, forbids that.
 
         Of a job that fits nowhere there is no time that it takes: ``levels`` says so, and not what it delays.
         """
-        if not any(self.before) or not all(map(self.has_room, self.jobs)):
+        if not any(self._delays) or not all(map(self.has_room, self.jobs)):
             return ()
         try:
-            return tuple(TopologicalSorter(dict(enumerate(self.before))).static_order())
+            earlier = {j: [i for i, _, _ in delays] for j, delays in enumerate(self._delays)}
+            return tuple(TopologicalSorter(earlier).static_order())
         except CycleError:
             return ()
 

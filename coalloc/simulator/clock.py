@@ -106,6 +106,10 @@ class Clock:
         if end < math.inf:
             heappush(self._heap, (end, self._end_rank, start, arrival, job))
 
+    def expect_arrival(self, job: int, time: float) -> None:
+        """Let a job arrive again at ``time`` (s), now or later: in an instant of its own, after what happens now."""
+        heappush(self._heap, (time, self._arrival_rank, job, 0.0, job))
+
     def wake(self, site: int, time: float) -> None:
         """Wake a site up at ``time`` (s); once, however often that is asked for."""
         if (time, site) not in self._wakes:

@@ -20,6 +20,7 @@ from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resourc
 from coalloc.simulator.clock import Change, Clock, Handler, Kind, Passes
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
+from coalloc.simulator.gangs import Gang
 from coalloc.simulator.interruption import Interrupts, noted_interrupts
 from coalloc.simulator.node_sharing import refuse_unshared, sharing_of, user_changes
 from coalloc.simulator.occupancy import refuse_too_large, refuse_unplaceable
@@ -27,6 +28,7 @@ from coalloc.simulator.outlook import Reserved, Shutting
 from coalloc.simulator.policy import Running, as_described
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, Source
+from coalloc.simulator.readiness import Event, Readiness
 from coalloc.simulator.routing import HearsBeginning, HearsEnds, HearsStarts, Router
 from coalloc.simulator.site import Partition, Site
 
@@ -159,16 +161,17 @@ class Engine:
         self._reserved_jobs: dict[int, Job] = {}
         self._reserved: set[int] = set()
         """The running jobs that start later and have not ended, and which of them have begun."""
-        self._awaited, self._followers = _precedences(instance)
-        self._held_back: set[int] = set()
-        """Jobs that have arrived before all that they come after have ended."""
+        self._readiness = Readiness.of(instance)
+        self._held_back, self._arrived = set[int](), set[int]()
+        """Jobs that have arrived and wait for others, and those of gangs that wait for the others of it at most."""
         self._handlers: Mapping[Kind, Handler] = {
             "end": self._end,
             "leaving": self._change,
             "coming": self._change,
-            "arrival": self._arrive_unless_held_back if self._awaited else self._arrive,
+            "arrival": self._arrive_if_ready if self._readiness else self._arrive,
             "wake": self._wake,
         }
+        self._refuse_large_gangs(part)
         self._ended, self._idle_instants, self._num_instants = 0, 0, 0
         self._interrupts = Interrupts()
 
@@ -180,6 +183,13 @@ class Engine:
         self._known_processors: dict[Processors, Processors] = {}
         self._killed: set[int] = set()
         self._start_running_jobs(instance)
+
+    def _refuse_large_gangs(self, part: str) -> None:
+        """Raise for jobs that start together and find too little room for that."""
+        gangs = dict.fromkeys(self._readiness.gang_of.values() if self._readiness is not None else ())
+        whole = [gang.merged([self._jobs[j] for j in gang.members]) for gang in gangs]
+        refuse_too_large(whole, max(site.largest_job for site in self._sites), part)
+        refuse_unplaceable(whole, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
     @property
     def position(self) -> Position:
@@ -337,13 +347,22 @@ class Engine:
 
     # -------------------------------------------------------------------------- what happens
 
-    def _arrive_unless_held_back(self, index: int) -> None:
-        """Let a job arrive at a site, unless others must end first."""
-        if self._awaited.get(index):
-            self._idle_instants = 0
+    def _arrive_if_ready(self, index: int) -> None:
+        """Let a job arrive at a site, unless it waits for others or for a lag; the last of a gang brings the gang."""
+        assert self._readiness is not None
+        self._idle_instants = 0
+        if self._readiness.waits.get(index):
             self._held_back.add(index)
-        else:
+            return
+        ready, gang = self._readiness.ready.get(index, 0.0), self._readiness.gang_of.get(index)
+        if ready > self._clock.now:
+            self._clock.expect_arrival(index, ready)
+        elif gang is None:
             self._arrive(index)
+        else:
+            self._arrived.add(index)
+            if self._arrived.issuperset(gang.members):
+                self._arrive_together(gang)
 
     def _arrive(self, index: int) -> None:
         """Let a job arrive at a site."""
@@ -352,6 +371,16 @@ class Engine:
         if self._router is not None:
             self._homes[index] = self._routed(job, self._router)
         self._homes[index].arrive(index, job)
+
+    def _arrive_together(self, gang: Gang) -> None:
+        """Let the jobs of a gang arrive at a site as one."""
+        members = [as_described(self._jobs[j]) for j in gang.members]
+        whole = gang.merged(members)
+        if self._router is not None:
+            site = self._routed(whole, self._router)
+            for j in gang.members:
+                self._homes[j] = site
+        self._homes[gang.members[0]].arrive_together(gang.members, members, whole)
 
     def _routed(self, job: Job, router: Router) -> Site:
         """Return the site to which the router sends a job."""
@@ -377,7 +406,7 @@ class Engine:
             self._reserved.remove(index)
             del self._reserved_jobs[index]
             self._let_go(index)
-            self._let_follow(index)
+            self._let_follow(index, "end")
 
     def _finish(self, index: int, site: Site) -> None:
         running = self._running.pop(index)
@@ -385,8 +414,7 @@ class Engine:
         site.end(running)
         if self._hears_ends is not None:
             self._hears_ends.ended(site, running)
-        if self._followers:
-            self._let_follow(index)
+        self._let_follow(index, "end")
 
     def _let_go(self, index: int) -> None:
         """Take a job that has ended off what it shares with others."""
@@ -394,13 +422,17 @@ class Engine:
         if index in self._progress.members:
             self._expect(self._progress.end(index, self._clock.now))
 
-    def _let_follow(self, index: int) -> None:
-        """Let the jobs arrive that have waited for a job alone."""
-        for follower in self._followers.get(index, ()):
-            self._awaited[follower] -= 1
-            if not self._awaited[follower] and follower in self._held_back:
+    def _let_follow(self, index: int, event: Event) -> None:
+        """Let the jobs arrive that have waited for a job alone; after a start, which others follow, in a later pass."""
+        if self._readiness is None:
+            return
+        for follower in self._readiness.happened(index, event, self._clock.now):
+            if follower in self._held_back:
                 self._held_back.remove(follower)
-                self._arrive(follower)
+                if event == "start":
+                    self._clock.expect_arrival(follower, self._clock.now)
+                else:
+                    self._arrive_if_ready(follower)
 
     def _end_as_estimated(self) -> None:
         """End the jobs whose estimated end has come, if they do end now."""
@@ -438,6 +470,7 @@ class Engine:
         self._reserved.add(change.index)
         affected = self._progress.hold(change.index, self._reserved_jobs[change.index], change.processors)
         self._expect(self._progress.updated(affected or (), self._clock.now))
+        self._let_follow(change.index, "start")
 
     def _stop(self, site: Site, index: int) -> None:
         """Kill a job, unless it ends by itself at this instant."""
@@ -454,8 +487,16 @@ class Engine:
     # -------------------------------------------------------------------------- starts and ends
 
     def _start(self, site: Site, start: Start) -> None:
-        """Start a job as a policy says, if that is possible."""
-        index, running, slowdown = site.start(start)
+        """Start a job, or a gang, as a policy says, if that is possible."""
+        if self._readiness is None:
+            self._begin_job(site, *site.start(start))
+            return
+        for index, running, slowdown in site.start_together(start):
+            self._begin_job(site, index, running, slowdown)
+            self._let_follow(index, "start")
+
+    def _begin_job(self, site: Site, index: int, running: Running, slowdown: float) -> None:
+        """Let a job run that holds its processors."""
         processors = running.processors if site.is_whole else site.on_platform(running.processors)
         if len(self._known_processors) > MAX_KNOWN:
             self._known_processors.clear()
@@ -555,20 +596,3 @@ class Engine:
             f"arrive, and it does not start job {quoted(head.id)} ({head.tasks} tasks) on "
             f"{site.state.platform.num_processors} processors",
         )
-
-
-def _precedences(instance: Instance) -> tuple[dict[int, int], dict[int, list[int]]]:
-    """Return how many others each job comes after, and the jobs that come after each, all by index."""
-    if "after" not in instance.features:
-        return {}, {}
-    jobs = [*instance.jobs, *(run.job for run in instance.running)]
-    number = {job.id: index for index, job in enumerate(jobs)}
-    awaited: dict[int, int] = {}
-    followers: dict[int, list[int]] = {}
-    for index, job in enumerate(instance.jobs):
-        others = {number[other] for other in job.after}
-        if others:
-            awaited[index] = len(others)
-        for other in sorted(others):
-            followers.setdefault(other, []).append(index)
-    return awaited, followers

@@ -33,7 +33,7 @@ from coalloc.simulator.processors import Processors, indices_of
 
 ENFORCED = frozenset(
     {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
-    | {"max_clusters", "min_tasks_per_cluster", "slices", "level", "limits"}
+    | {"max_clusters", "min_tasks_per_cluster", "slices", "level", "limits", "lags"}
 )
 """The modelling features that a run enforces whatever its policy decides."""
 

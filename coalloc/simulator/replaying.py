@@ -59,6 +59,7 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
         order of their starts (a semi-active schedule): each starts as soon as it has arrived, its predecessors have
         ended, its nodes are free and available, and no link saturates. The order of jobs on every node is kept. Running
         jobs, advance reservations and maintenance windows stay in place. No start moves to the right.
+        Jobs with a maximal or a negative lag, and those that it counts from, keep their starts.
 
     Returns
     -------
@@ -174,6 +175,8 @@ def _moved_left(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
             free_from[first:stop] = run.end
     ends = {run.job.id: run.end for run in running}
     times = {}
+    starts = {run.job.id: run.start for run in running}
+    tied = _tied(problem)
     for item, held in zip(placed, _spans(platform, [item.placement.nodes for item in placed]), strict=True):
         _refuse_impossible(problem, item)
         job = problem.jobs[item.job]
@@ -181,13 +184,23 @@ def _moved_left(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
         if late:
             raise CoallocError(f"the schedule starts job {visible(job.id)} before its predecessor {visible(late[0])}")
         before = (ends[other] for other in job.after)
-        ready = max(job.arrival, *before, *(float(free_from[first:stop].max()) for first, stop in held))
+        lags = (lag.min + (starts if lag.from_ == "start" else ends).get(lag.after, -np.inf) for lag in job.lags)
+        kept = item.placement.start if job.id in tied else 0.0
+        ready = max(job.arrival, kept, *before, *lags, *(float(free_from[first:stop].max()) for first, stop in held))
         assignment = Assignment(item.job, earliest_start(profile, ready, item.mode), item.mode)
         book(profile, assignment)
         for first, stop in held:
             free_from[first:stop] = assignment.end
-        times[job.id], ends[job.id] = (assignment.start, assignment.end), assignment.end
+        times[job.id] = assignment.start, assignment.end
+        starts[job.id], ends[job.id] = times[job.id]
     return times
+
+
+def _tied(problem: Problem) -> set[str]:
+    """Return the ids of jobs with lags that an earlier start of one of the two may break: they keep their starts."""
+    pairs = [(job.id, lag) for job in problem.jobs for lag in job.lags]
+    tied = [(job, lag) for job, lag in pairs if lag.max is not None or lag.min < 0.0 or lag.from_ == "start"]
+    return {name for job, lag in tied for name in (job, lag.after)}
 
 
 def _spans(platform: Platform, nodes: Sequence[ProcessorNames]) -> list[list[Span]]:

@@ -30,6 +30,7 @@ from coalloc.rules.closings import Closing
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
+from coalloc.simulator.gangs import dealt
 from coalloc.simulator.node_sharing import NodeSharing
 from coalloc.simulator.occupancy import largest_part, occupancy_of
 from coalloc.simulator.outlook import Shutting, outlook_of
@@ -193,6 +194,8 @@ class Site:
         """The jobs of the queue numbered as they arrived, and those that have left it in this pass."""
         self._left: list[int] = []
         self._num_arrived = 0
+        self._gangs: dict[str, tuple[tuple[int, Job], ...]] = {}
+        """The jobs, with their indices, for which waiting jobs stand."""
         self._waiting: dict[str, tuple[int, int, Job]] = {}
         self.is_due = False
         self.decision_times: array[float] = array("d")
@@ -248,6 +251,11 @@ class Site:
         if self._hears_arrivals is not None:
             self._hears_arrivals.arrived(self.state, job)
 
+    def arrive_together(self, indices: Sequence[int], jobs: Sequence[Job], whole: Job) -> None:
+        """Put a job into the queue that stands for several, as their users describe them."""
+        self._gangs[whole.id] = tuple(zip(indices, jobs, strict=True))
+        self.arrive(indices[0], whole)
+
     def decide(self) -> list[object]:
         """Return what the policy decides."""
         began = perf_counter()
@@ -284,6 +292,23 @@ class Site:
             self.outlook.refuse(described, taken, now, running.estimated_end, self._by_estimate)
         self._hold(running)
         return index, running, slowdown
+
+    def start_together(self, start: Start) -> Iterator[tuple[int, Running, float]]:
+        """Start a waiting job, or each of those that it stands for on its part of the processors."""
+        gang = self._gangs.pop(start.job_id, ()) if start.job_id in self._waiting else ()
+        if not gang:
+            yield self.start(start)
+            return
+        number, _, whole = self._waiting.pop(start.job_id)
+        cores_on = 0 if self.power is None else self.power.cores_on(self._clock.now)
+        _, processors, taken = self._occupancy.take(whole, start, cores_on)
+        self._occupancy.release(taken, processors)
+        self._left.append(number)
+        parts = dealt(self.state.names(processors), (job for _, job in gang))
+        for (index, job), nodes in zip(gang, parts, strict=True):
+            self._waiting[job.id] = number, index, job
+            yield self.start(Start(job.id, nodes=nodes))
+            self._left.pop()  # the queue has the one job
 
     def _in_shape(self, job: Job, start: Start) -> Job:
         """Return the rigid job that a job runs as on what a start asks for; raises where it has no such shape."""

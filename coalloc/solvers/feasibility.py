@@ -110,7 +110,12 @@ def too_late_together(problem: Problem) -> tuple[list[int], float] | None:
 def alone(problem: Problem, numbers: Sequence[int]) -> Problem:
     """Return the problem of some of its jobs, which come after each other alone."""
     kept = {problem.jobs[j].id for j in numbers} | {run.job.id for run in problem.instance.running}
-    jobs = (problem.jobs[j].replace(after=tuple(i for i in problem.jobs[j].after if i in kept)) for j in numbers)
+    jobs = (
+        job.replace(
+            after=tuple(i for i in job.after if i in kept), lags=tuple(lag for lag in job.lags if lag.after in kept)
+        )
+        for job in (problem.jobs[j] for j in numbers)
+    )
     constraints = of_some_jobs(problem.constraints, problem.instance)
     return replace(problem, instance=problem.instance.replace(jobs=tuple(jobs)), constraints=constraints)
 

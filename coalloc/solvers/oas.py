@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from coalloc.checker import check
-from coalloc.constraint import Constraint, LatestEnd
+from coalloc.constraint import Constraint, Cumulative, LatestEnd
 from coalloc.documents.text import quoted
 from coalloc.fixed import Fixings
 from coalloc.instance import CoallocError, Instance
@@ -351,12 +351,15 @@ def _completed(context: Context, placed: Sequence[Assignment]) -> list[Assignmen
 def _relax(context: Context, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]) -> None:
     """Solve without the constraints that the exact search does not know: that bounds, and may keep them by chance."""
     call, problem = context.call, context.problem
-    known = [constraint for constraint in constraints if keeps(constraint)]
-    if len(known) == len(constraints) or call.remaining <= 0.0:
+    known = [constraint for constraint in constraints if _is_searched(constraint, call.instance)]
+    free = call.instance
+    if "lags" in free.features:
+        free = free.replace(jobs=[job.replace(lags=()) for job in free.jobs])
+    if (len(known) == len(constraints) and free is call.instance) or call.remaining <= 0.0:
         return
     with call.timed("bound"):
         asked = replace(options, time_limit=_share_of(call, RELAXED))
-        relaxed = _solved_otherwise(context, asked, objective, known)
+        relaxed = _solved_otherwise(context, asked, objective, known, free)
     if relaxed.status is SolveStatus.INFEASIBLE:
         context.exclude()
     if relaxed.lower_bound is not None:
@@ -367,17 +370,26 @@ def _relax(context: Context, options: SolveOptions, objective: Objective, constr
     _heed_interrupt(relaxed)
 
 
+def _is_searched(constraint: Constraint, instance: Instance) -> bool:
+    """Return whether the exact search knows a constraint: it keeps it, or all of its rows are resources by then."""
+    return keeps(constraint) or all(isinstance(row, Cumulative) for row in constraint.rows(instance))
+
+
 def _share_of(call: Call, share: float) -> float:
     """Return a share of the time that is left, s, or a limit where there is none."""
     return share * call.remaining if call.options.time_limit is not None else RELAXED_SECONDS
 
 
 def _solved_otherwise(
-    context: Context, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
+    context: Context,
+    options: SolveOptions,
+    objective: Objective,
+    constraints: Sequence[Constraint],
+    instance: Instance | None = None,
 ) -> SolveResult:
-    """Return the result for the instance of a context with other options or constraints."""
+    """Return the result for the instance of a context, or another, with other options or constraints."""
     return solve_oas(
-        context.call.instance,
+        instance or context.call.instance,
         options,
         objective=objective,
         constraints=constraints,

@@ -16,7 +16,7 @@ from functools import partial
 
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
-from coalloc.instance import Instance, Job, RunningJob, Window
+from coalloc.instance import Instance, Job, Lag, RunningJob, Window
 from coalloc.instance.resources import total_of
 from coalloc.problem import Problem
 from coalloc.solvers.feasibility import too_late_together, why_crowded, why_infeasible
@@ -50,6 +50,8 @@ def reasons_of(instance: Instance, *, keeps_running: bool = False) -> Iterator[R
             yield Reason(
                 f"job {name} must start after the end of {quoted(other)}", _of_job(job, _without_predecessor(other))
             )
+        for lag in job.lags:
+            yield Reason(f"job {name} must start {_lag_words(lag)}", _of_job(job, _without_lag(lag)))
         if job.eligible:
             clusters = " or ".join(map(quoted, job.eligible))
             yield Reason(f"job {name} may only use {clusters}", _of_job(job, lambda j: j.replace(eligible=())))
@@ -79,13 +81,29 @@ def _of_job(job: Job, change: Callable[[Job], Job]) -> Change:
     return lambda instance: instance.replace(jobs=[change(j) if j.id == job.id else j for j in instance.jobs])
 
 
+def _lag_words(lag: Lag) -> str:
+    """Return when a lag lets a job start, in words."""
+    other = f"the {lag.from_} of {quoted(lag.after)}"
+    if lag.is_same_start:
+        return f"at {other}"
+    most = "" if lag.max is None else f" and at most {lag.max:g} s"
+    return f"at least {lag.min:g} s{most} after {other}"
+
+
+def _without_lag(lag: Lag) -> Callable[[Job], Job]:
+    return lambda job: job.replace(lags=[other for other in job.lags if other != lag])
+
+
 def _without_predecessor(other: str) -> Callable[[Job], Job]:
     return lambda job: _freed(job, other)
 
 
 def _freed(job: Job, other: str) -> Job:
     """Return a job that does not come after another."""
-    return job.replace(after=[name for name in job.after if name != other]) if other in job.after else job
+    if other not in (*job.after, *(lag.after for lag in job.lags)):
+        return job
+    left = [name for name in job.after if name != other]
+    return job.replace(after=left, lags=[lag for lag in job.lags if lag.after != other])
 
 
 def _without_window(window: Window, instance: Instance) -> Instance:
@@ -150,4 +168,5 @@ def is_beyond_one_job(problem: Problem) -> bool:
     """Return whether what keeps a problem without a schedule may be more than a job by itself."""
     is_several = bool(why_crowded(problem)) or too_late_together(problem) is not None
     is_shared = bool(problem.contended_stocks) and not why_infeasible(problem)
-    return any(problem.before) or not problem.has_monotone_capacity or is_several or is_shared
+    is_tied = any(problem.before) or "lags" in problem.instance.features
+    return is_tied or not problem.has_monotone_capacity or is_several or is_shared

@@ -154,8 +154,8 @@ def refuse_unequal(instance: Instance) -> None:
     """Raise where run times depend on the processors, or more than processors is shared: logs say nothing of it."""
     groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
     faults = []
-    if any(job.after or job.eligible or job.requires for job in instance.jobs):
-        faults.append("audit does not support after, eligible and requires of jobs")
+    if any(job.after or job.lags or job.eligible or job.requires for job in instance.jobs):
+        faults.append("audit does not support after, lags, eligible and requires of jobs")
     if any(job.shapes or job.times or job.deadline is not None for job in instance.jobs):
         faults.append("audit does not support shapes, times and deadline of jobs")
     if instance.platform.unavailable:

@@ -47,6 +47,8 @@ from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
 from coalloc.objectives.objective import RegularObjective
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
+from coalloc.testing.brute_force_lags import Difference, LagSearch, lag_differences
+from coalloc.testing.brute_force_lags import Fixed as FixedDemand
 
 FloatArray = npt.NDArray[np.float64]
 Objective = Literal[
@@ -413,6 +415,29 @@ def brute_force_oas(
         schedule = schedule_of(placed)
         return not any(fault for constraint in constraints for fault in constraint.faults(instance, schedule))
 
+    if any(job.lags for job in instance.jobs):
+        if constraints:
+            raise CoallocError("brute force knows lags or constraints, not both")
+        search_of_lags = LagSearch(
+            [choice.demands for choice in choices],
+            [choice.durations for choice in choices],
+            np.array([*capacities, *limits, *_shared_memories(classes), *stocks, *sizes], dtype=float),
+            [
+                *(FixedDemand(-math.inf, end, demand) for end, demand in held),
+                *(FixedDemand(block.start, block.end, block.demand) for block in blocks),
+            ],
+            [*_differences(instance, slot, choices), *lag_differences(instance, slot, is_up=rounding == "up")],
+            _regular(instance, objective, unit),
+        )
+        search_of_lags.run()
+        if math.isinf(search_of_lags.best):
+            return BruteForceResult((math.inf,), None)
+        found = [
+            _Placed(j, choices[j].options[o], start, start + float(choices[j].durations[o]))
+            for j, (o, start) in enumerate(search_of_lags.best_placed)
+        ]
+        value = _reported(instance, objective, search_of_lags.best, unit)
+        return BruteForceResult((value,), schedule_of(found) if slot is None or rounding == "up" else None)
     search = _OasSearch(
         choices,
         held,
@@ -495,6 +520,16 @@ def _preceding(instance: Instance) -> list[frozenset[int]]:
     """Return the jobs to schedule that must have ended before each job starts, by index."""
     number = {job.id: j for j, job in enumerate(instance.jobs)}
     return [frozenset(number[other] for other in job.after if other in number) for job in instance.jobs]
+
+
+def _differences(instance: Instance, slot: float | None, choices: Sequence[_Choices]) -> Iterator[Difference]:
+    """Yield arrivals, precedences and deadlines as differences of starts."""
+    preceding = _preceding(instance)
+    for j, job in enumerate(instance.jobs):
+        yield Difference(j, None, choices[j].arrival)
+        yield from (Difference(j, i, 0.0, plus_early=1) for i in preceding[j])
+        if job.deadline is not None:
+            yield Difference(None, j, -_last_tick(job, slot), plus_early=1)
 
 
 def _within(options: Sequence[_Option], classes: Sequence[NodeClass], scope: Scope) -> list[_Option]:

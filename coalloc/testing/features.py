@@ -6,13 +6,14 @@ Features are added to an instance of :mod:`coalloc.testing.small`; some make it 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from coalloc.execution import execution_time
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape, Switch
 from coalloc.instance.features import FEATURES
+from coalloc.instance.lags import Lag
 from coalloc.instance.limits import Limit
 from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.resources import total_of
@@ -311,6 +312,34 @@ def _with_limits(rng: np.random.Generator, instance: Instance) -> Instance:
     return instance.replace(limits=limits)
 
 
+def _with_lags(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance in which some jobs have lags to those before them in a random order, or start with them."""
+    order = [instance.jobs[j].id for j in rng.permutation(len(instance.jobs)).tolist()]
+    earlier = {run.job.id: ("start", "end") if run.start > 0.0 else ("end",) for run in instance.running}
+    lags = dict[str, list[Lag]]()
+    for name in order:
+        for other, times in earlier.items():
+            if rng.random() < 0.3:
+                lags.setdefault(name, []).append(_lag(rng, other, times))
+        earlier[name] = ("start", "end")
+    for name, found in lags.items():
+        jobs = [job.replace(lags=found) if job.id == name else job for job in instance.jobs]
+        instance = _where_possible(instance, jobs=jobs)
+    return instance
+
+
+def _lag(rng: np.random.Generator, other: str, times: Sequence[str]) -> Lag:
+    """Return a lag to another job: the same start, a minimal lag, both, or at most so much later or earlier."""
+    kind = rng.random()
+    if kind < 0.25 and "start" in times:
+        return Lag(other, "start", 0.0, 0.0)
+    from_: Literal["start", "end"] = "end" if rng.random() < 0.5 or "start" not in times else "start"
+    least = round(float(rng.choice((0.0, 5.0, rng.uniform(0.0, 15.0)))), 1)
+    if kind < 0.6:
+        return Lag(other, from_, least)
+    return Lag(other, from_, least if kind < 0.8 else -least, least + float(rng.choice((5.0, 20.0, 60.0))))
+
+
 DRAWS: Mapping[str, Draw] = {
     "deadline": _with_deadlines,
     "after": _with_precedences,
@@ -326,5 +355,6 @@ DRAWS: Mapping[str, Draw] = {
     "min_tasks_per_cluster": _with_dense_clusters,
     "slices": _with_slices,
     "level": _with_levels,
+    "lags": _with_lags,
 }
 """What adds each feature."""

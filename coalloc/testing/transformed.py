@@ -69,6 +69,10 @@ def _with_times(instance: Instance, time: Change, duration: Change) -> Instance:
             estimate=duration(job.estimate),
             times={feature: duration(seconds) for feature, seconds in job.times.items()},
             shapes=shapes,
+            lags=[
+                lag.replace(min=duration(lag.min), max=None if lag.max is None else duration(lag.max))
+                for lag in job.lags
+            ],
             arrival=time(job.arrival),
             due_date=None if job.due_date is None else time(job.due_date),
             deadline=None if job.deadline is None else time(job.deadline),

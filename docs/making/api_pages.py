@@ -29,7 +29,7 @@ PUBLIC = {name: getattr(coalloc, name) for name in coalloc.__all__} | {
 CLASSES = {name.rpartition(".")[2]: name for name, found in PUBLIC.items() if inspect.isclass(found)}
 TOPICS = {
     "Instances and platforms": """
-        Instance Platform Cluster NodeGroup Switch SwitchLevel Job Shape RunningJob Window Limit Sharing LocalUser
+        Instance Platform Cluster NodeGroup Switch SwitchLevel Job Shape RunningJob Window Lag Limit Sharing LocalUser
         PowerStates example examples generate grid.platform grid.platforms
     """,
     "Solving": """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import coalloc
-from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, Schedule
+from coalloc import Cluster, Instance, Job, Lag, NodeGroup, Placement, Platform, Schedule
 from coalloc.execution import execution_time
 from coalloc.instance.windows import Window
 from coalloc.testing.features import DRAWS
@@ -49,6 +49,13 @@ def confirm(instance, schedule, reason):
     if reason.kind == "precedence":
         ends = {p.job: p.end for p in schedule} | {run.job.id: run.end for run in instance.running}
         assert ends[reason.jobs[1]] == reason.limit >= reason.until - 1e-6
+        return
+    if reason.kind == "lag":
+        # The job started before that time breaks a lag.
+        moved = [p.replace(start=middle, end=middle + p.end - p.start) if p.job == job else p for p in schedule]
+        rules = {v.rule for v in coalloc.check(instance, Schedule(moved)) if {job, reason.jobs[1]} == set(v.jobs)}
+        assert "lag" in rules
+        assert reason.limit >= reason.until - 1e-6
         return
     if reason.kind == "window":
         # There is room without windows; with them there is none at the moment, or not to the job's end.
@@ -217,6 +224,14 @@ def test_a_job_that_comes_after_another():
         ("precedence", 0.0, 100.0, None, 100.0, ("J1",)),
         ("alone", 100.0, 120.0, None, None, ()),
     ]
+
+
+def test_lags_from_and_to_other_jobs():
+    # J2 starts 20 s after the end of J1, and J1, which could start at 0 s, at most 20 s before J2.
+    jobs = [Job("J1", 1, 100.0), Job("J2", 1, 10.0, arrival=150.0, lags=[Lag("J1", "end", 20.0, 20.0)])]
+    schedule = Schedule([Placement("J1", 40.0, 140.0, ["C1/0"]), Placement("J2", 160.0, 170.0, ["C1/1"])])
+    assert waits(Instance(platform(2), jobs), schedule, "J2") == [("lag", 150.0, 160.0, None, 160.0, ("J1",))]
+    assert waits(Instance(platform(2), jobs), schedule, "J1") == [("lag", 0.0, 40.0, None, 40.0, ("J2",))]
 
 
 def test_memory():

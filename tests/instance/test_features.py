@@ -10,7 +10,19 @@ from pathlib import Path
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, Limit, NodeGroup, Platform, RunningJob, Shape
+from coalloc import (
+    Cluster,
+    CoallocError,
+    Instance,
+    InstanceError,
+    Job,
+    Lag,
+    Limit,
+    NodeGroup,
+    Platform,
+    RunningJob,
+    Shape,
+)
 from coalloc.documents.kinds import document_of
 from coalloc.instance import Switch, SwitchLevel
 from coalloc.instance.features import BASIC, FEATURES, refuse_undeclared, refuse_unsupported
@@ -47,9 +59,10 @@ EXAMPLES = {
     "min_tasks_per_cluster": Instance(PLAIN, [Job("J1", 2, 10.0, min_tasks_per_cluster=2)]),
     "slices": Instance(PLAIN, [Job("J1", 2, 10.0, slices=1)]),
     "level": Instance(SWITCHED, [Job("J1", 2, 10.0, level=SwitchLevel("row"))]),
+    "lags": Instance(PLAIN, [Job("J1", 1, 10.0), Job("J2", 1, 5.0, lags=[Lag("J1", "start", 5.0, 10.0)])]),
 }
 """An instance that uses one feature."""
-VERSION_3 = ("limits", "max_clusters", "min_tasks_per_cluster", "slices", "level")
+VERSION_3 = ("limits", "max_clusters", "min_tasks_per_cluster", "slices", "level", "lags")
 """The features of version 3."""
 
 

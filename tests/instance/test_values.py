@@ -71,7 +71,7 @@ def test_all_faults_of_a_call():
         "base_time: is missing",
         "colour: is not a known key; known keys: id, tasks, base_time, processing_share, task_bandwidth, arrival, "
         "estimate, user, memory, energy_estimate, weight, due_date, deadline, after, eligible, "
-        "requires, times, shapes, resources, task_resources, max_clusters, min_tasks_per_cluster, slices, level",
+        "requires, times, shapes, resources, task_resources, max_clusters, min_tasks_per_cluster, slices, level, lags",
     ]
 
 

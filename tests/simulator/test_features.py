@@ -32,7 +32,10 @@ def starts(instance: Instance, name: str, **options: object) -> dict[str, float]
 
 
 EXPECTED = ("link", "runs already", "must be within one site", "suffices for")
-"""What a policy may refuse: shared links, jobs that find too little room where they may be, jobs that run already."""
+EXPECTED += ("but the largest platform has", "but the largest node has", "start together", "because of their lags")
+"""What a policy may refuse: shared links, jobs that find too little room where they may be, jobs that run already.
+
+Of lags: jobs that start together and are too large for that, or differ too much; jobs that wait for each other."""
 
 
 def narrow(job):

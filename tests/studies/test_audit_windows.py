@@ -77,7 +77,10 @@ def test_a_log_that_used_more_than_there_is_is_not_possible():
             "time-shared nodes and memory limits",
         ),
         (window_of(HISTORY, 60.0, 120.0).sample.instance, "does not support running jobs"),
-        (Instance(POOL, [JOBS[0], JOBS[1].replace(after=["1"])]), "does not support after, eligible and requires"),
+        (
+            Instance(POOL, [JOBS[0], JOBS[1].replace(after=["1"])]),
+            "does not support after, lags, eligible and requires",
+        ),
         (Instance(POOL, [JOBS[0].replace(deadline=900.0)]), "does not support shapes, times and deadline"),
         (Instance(POOL, [JOBS[0].replace(shapes=[Shape(1, 9.0)])]), "does not support shapes, times and deadline"),
         (Instance(POOL, [JOBS[0].replace(times={"gpu": 9.0})]), "does not support shapes, times and deadline"),

@@ -105,7 +105,7 @@ def _works(problem: Problem) -> Floats:
 
 def _part(problem: Problem, due: tuple[int, ...]) -> Problem:
     """Return the problem of some of the jobs, with no constraints but those that the instance states of each job."""
-    jobs = tuple(problem.jobs[j].replace(after=()) for j in due)
+    jobs = tuple(problem.jobs[j].replace(after=(), lags=()) for j in due)
     part = problem.instance.replace(jobs=jobs)
     return replace(problem, instance=part, constraints=tuple(stated(part)))
 

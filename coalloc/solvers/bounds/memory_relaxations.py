@@ -30,7 +30,7 @@ def _relaxed(problem: Problem, asked: float, rooms: list[int]) -> Problem:
     What runs already is left out, as are precedences, and constraints that may look at classes.
     """
     asking = (job for job in problem.jobs if job.memory is not None and job.memory >= asked)
-    jobs = tuple(job.replace(memory=None, after=(), resources={}, task_resources={}) for job in asking)
+    jobs = tuple(job.replace(memory=None, after=(), lags=(), resources={}, task_resources={}) for job in asking)
     classes = tuple(_cut(node_class, room) for node_class, room in zip(problem.classes, rooms, strict=True) if room)
     kept = of_some_jobs((c for c in problem.constraints if not c.restricts_classes), problem.instance)
     return replace(problem, instance=problem.instance.replace(jobs=jobs, running=()), classes=classes, constraints=kept)

@@ -1,0 +1,85 @@
+"""When jobs may join the queue: after ends of other jobs, after lags from starts and ends, and with their gang."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from coalloc.documents.text import quoted
+from coalloc.instance import Instance
+from coalloc.instance.features import UnsupportedFeature
+from coalloc.simulator.gangs import Gang, gangs_of
+
+Event = Literal["start", "end"]
+Wait = tuple[int, Event, float]
+"""A job by index, which of its times, and how long after it, s."""
+
+
+@dataclass(slots=True)
+class Readiness:
+    """What jobs, by index, still wait for, and from when on they may join the queue, s.
+
+    A lag below 0 counts as 0: what time it counts from is not known before that time.
+    """
+
+    waits: dict[int, int]
+    followers: dict[tuple[int, Event], list[tuple[int, float]]]
+    ready: dict[int, float]
+    gang_of: dict[int, Gang]
+
+    @classmethod
+    def of(cls, instance: Instance) -> Readiness | None:
+        """Return what the jobs of an instance wait for; None where no job waits for another.
+
+        Raises :class:`UnsupportedFeature` where jobs wait for each other.
+        """
+        if not {"after", "lags"} & instance.features:
+            return None
+        gang_of = {j: gang for gang in gangs_of(instance) for j in gang.members}
+        waits, followers = dict[int, int](), dict[tuple[int, Event], list[tuple[int, float]]]()
+        for j, (other, event, least) in sorted(_waits(instance)):
+            if j in gang_of and gang_of[j] is gang_of.get(other) and event == "start" and least == 0.0:
+                continue
+            waits[j] = waits.get(j, 0) + 1
+            followers.setdefault((other, event), []).append((j, least))
+        _refuse_circles(instance, followers, gang_of)
+        return cls(waits, followers, {}, gang_of)
+
+    def happened(self, job: int, event: Event, now: float) -> Iterator[int]:
+        """Yield the jobs that wait for no job any more, now that a job has started or ended."""
+        for follower, least in self.followers.get((job, event), ()):
+            self.waits[follower] -= 1
+            self.ready[follower] = max(self.ready.get(follower, 0.0), now + least)
+            if not self.waits[follower]:
+                yield follower
+
+
+def _waits(instance: Instance) -> set[tuple[int, Wait]]:
+    """Return what each job waits for, each once."""
+    jobs = [*instance.jobs, *(run.job for run in instance.running)]
+    number = {job.id: index for index, job in enumerate(jobs)}
+    found = set[tuple[int, Wait]]()
+    for j, job in enumerate(instance.jobs):
+        found.update((j, (number[other], "end", 0.0)) for other in job.after)
+        found.update((j, (number[lag.after], lag.from_, max(lag.min, 0.0))) for lag in job.lags)
+    return found
+
+
+def _refuse_circles(
+    instance: Instance, followers: dict[tuple[int, Event], list[tuple[int, float]]], gang_of: dict[int, Gang]
+) -> None:
+    """Raise where jobs, or gangs, wait for each other: none of them would ever join the queue."""
+    import networkx as nx
+
+    def node(j: int) -> int:
+        return gang_of[j].members[0] if j in gang_of else j
+
+    graph: nx.DiGraph[int] = nx.DiGraph(
+        [(node(other), node(j)) for (other, _), found in followers.items() for j, _ in found]
+    )
+    circle = next((part for part in nx.strongly_connected_components(graph) if len(part) > 1), None)
+    circle = circle or {j for j in graph.nodes if graph.has_edge(j, j)}
+    if circle:
+        listed = ", ".join(quoted(instance.jobs[j].id) for j in sorted(circle))
+        raise UnsupportedFeature("a simulation", ["lags"], f"jobs wait for each other because of their lags: {listed}")

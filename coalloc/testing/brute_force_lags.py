@@ -1,0 +1,175 @@
+"""Brute force for jobs with time lags: all options of the jobs, and all ways to resolve conflicts of what they take.
+
+With fixed options the lags, arrivals and precedences are differences of starts: the earliest starts that keep them are
+longest paths. As long as jobs take too much at some time, two of those that run then must not overlap: one starts when
+the other has ended. All such pairs are tried. Earliest starts are best for every regular objective, and in a schedule
+some pair of each conflict does not overlap (intervals each two of which overlap have a common point), so that no
+optimum is missed.
+Source: delaying alternatives, B. De Reyck, W. Herroelen, European Journal of Operational Research 111 (1998).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from coalloc.instance import Instance
+from coalloc.instance.rounding import slots_down, slots_up, time_tolerance
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The start of job ``late`` is at least that of ``early``, plus a number and so many of their run times.
+
+    Jobs are numbered; None is time 0. Times are in slots, or in seconds.
+    """
+
+    late: int | None
+    early: int | None
+    least: float
+    plus_early: int = 0
+    plus_late: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What is taken from a start to an end whatever the jobs do, shape ``(num_resources,)``."""
+
+    start: float
+    end: float
+    demand: Sequence[float]
+
+
+def lag_differences(instance: Instance, slot: float | None, *, is_up: bool) -> Iterator[Difference]:
+    """Yield the lags of an instance as differences; rounded down they exclude nothing that real times allow."""
+
+    def cut(seconds: float, *, to_greater: bool) -> float:
+        if slot is None:
+            return seconds
+        to_greater = to_greater == (seconds >= 0.0)
+        return math.copysign((slots_up if to_greater else slots_down)(abs(seconds), slot), seconds)
+
+    number = {job.id: j for j, job in enumerate(instance.jobs)}
+    times = {run.job.id: {"start": run.start, "end": run.end} for run in instance.running}
+    for j, job in enumerate(instance.jobs):
+        for lag in job.lags:
+            is_end = lag.from_ == "end"
+            if lag.after in times:
+                time = times[lag.after][lag.from_]
+                yield Difference(j, None, cut(time + lag.min, to_greater=is_up))
+                if lag.max is not None and is_up:
+                    yield Difference(None, j, -cut(time + lag.max, to_greater=False))
+                continue
+            i = number[lag.after]
+            yield Difference(j, i, cut(lag.min, to_greater=is_up), plus_early=int(is_end))
+            if lag.max is not None and (is_up or not is_end):
+                yield Difference(i, j, -cut(lag.max, to_greater=not is_up), plus_late=-int(is_end))
+
+
+@dataclass(slots=True)
+class LagSearch:
+    """The search; ``demands[j]`` has shape ``(num_options, num_resources)``, ``durations[j]`` ``(num_options,)``.
+
+    ``best_placed`` are the number of the option and the start of each job.
+    """
+
+    demands: Sequence[FloatArray]
+    durations: Sequence[FloatArray]
+    capacity: FloatArray
+    fixed: Sequence[Fixed]
+    differences: Sequence[Difference]
+    value: Callable[[Sequence[tuple[int, float, float]]], float]
+    best: float = math.inf
+    best_placed: tuple[tuple[int, float], ...] = ()
+
+    def run(self) -> None:
+        """Try all options of all jobs."""
+        self._choose(())
+
+    def _choose(self, chosen: tuple[int, ...]) -> None:
+        """Choose the options of the other jobs, as long as the fastest ones may improve."""
+        least = [d[chosen[j]] if j < len(chosen) else d.min() for j, d in enumerate(self.durations)]
+        most = [d[chosen[j]] if j < len(chosen) else d.max() for j, d in enumerate(self.durations)]
+        if self._improving(least, most, self.differences) is None:
+            return
+        if len(chosen) == len(self.durations):
+            self._resolve(chosen, least, self.differences)
+            return
+        for option in range(len(self.durations[len(chosen)])):
+            self._choose((*chosen, option))
+
+    def _improving(
+        self, least: Sequence[float], most: Sequence[float], differences: Iterable[Difference]
+    ) -> list[float] | None:
+        """Return the earliest starts, by run times of at least and at most so long; None where they are no better."""
+        starts = self._earliest(least, most, [*differences])
+        if starts is None:
+            return None
+        bound = self.value([(j, start, start + least[j]) for j, start in enumerate(starts)])
+        return starts if bound < self.best - time_tolerance(bound) else None
+
+    @staticmethod
+    def _earliest(
+        least: Sequence[float], most: Sequence[float], differences: Sequence[Difference]
+    ) -> list[float] | None:
+        """Return the earliest starts that keep differences, longest paths; None where there are none."""
+        starts = [0.0] * len(least)
+        for _ in range(len(starts) + 2):
+            changed = False
+            for d in differences:
+                early = 0.0 if d.early is None else starts[d.early] + d.plus_early * least[d.early]
+                reached = early + d.least + (0.0 if d.late is None else d.plus_late * most[d.late])
+                known = 0.0 if d.late is None else starts[d.late]
+                if reached > known + time_tolerance(reached):
+                    if d.late is None:
+                        return None
+                    starts[d.late], changed = reached, True
+            if not changed:
+                return starts
+        return None
+
+    def _resolve(self, chosen: Sequence[int], durations: Sequence[float], differences: Sequence[Difference]) -> None:
+        """Take the earliest starts if nothing is taken twice; else forbid each pair of what takes too much."""
+        starts = self._improving(durations, durations, differences)
+        if starts is None:
+            return
+        conflict = self._conflict(chosen, starts, durations)
+        if not conflict:
+            self.best = self.value([(j, start, start + durations[j]) for j, start in enumerate(starts)])
+            self.best_placed = tuple(zip(chosen, starts, strict=True))
+            return
+        for first, second in permutations(conflict, 2):
+            if isinstance(second, int):
+                after = (
+                    Difference(second, first, 0.0, plus_early=1)
+                    if isinstance(first, int)
+                    else Difference(second, None, first.end)
+                )
+                self._resolve(chosen, durations, [*differences, after])
+            elif isinstance(first, int) and second.start > 0.0:
+                self._resolve(chosen, durations, [*differences, Difference(None, first, -second.start, plus_early=1)])
+
+    def _conflict(
+        self, chosen: Sequence[int], starts: Sequence[float], durations: Sequence[float]
+    ) -> list[int | Fixed]:
+        """Return what takes too much of some resource at some time; nothing where all fits."""
+        for time in sorted({*starts, *(one.start for one in self.fixed if one.start > 0.0)}):
+            now = time + time_tolerance(time)
+            jobs = [j for j, start in enumerate(starts) if start <= now < start + durations[j]]
+            others = [one for one in self.fixed if one.start <= now < one.end]
+            taken = np.array([self.demands[j][chosen[j]] for j in jobs] or [np.zeros(len(self.capacity))])
+            held = np.array([[*one.demand] for one in others] or [[0.0] * len(self.capacity)])
+            left = np.maximum(self.capacity - held.sum(axis=0), 0.0)
+            over = np.flatnonzero((taken.sum(axis=0) > left + time_tolerance(0.0)) & (taken.sum(axis=0) > 0.0))
+            if len(over):
+                r = int(over[0])
+                alone = [one for one in others if one.demand[r] > 0.0]
+                return [*(j for j in jobs if self.demands[j][chosen[j]][r] > 0.0), *alone]
+        return []
