@@ -140,3 +140,20 @@ def test_rows_agree_with_brute_force(seed):
     result = coalloc.solve(instance.replace(limits=[]), slot=slot, constraints=[rows])
     assert (result.status, result.objective) == ("optimal", pytest.approx(best.objective, rel=CLOSE))
     assert coalloc.check(instance, result.schedule) == []
+
+
+def test_what_running_jobs_overload_elsewhere_is_free_where_it_is():
+    # R1 runs until 100 s on a node that has no watts, and R2 and R3 take more than C1/0 has until 20 s: what is left of
+    # the resource for J1 from 20 s on is all that C1/0 has, whatever the others state.
+    groups = [NodeGroup(1, power=1.0, cores=4, resources={"watts": 10.0}), NodeGroup(1, power=1.0)]
+    platform = Platform([Cluster(f"C{n}", [group], link_bandwidth=10.0) for n, group in enumerate(groups, start=1)])
+    running = [
+        RunningJob(Job("R1", 1, 9.0, task_resources={"watts": 8.0}), ["C2/0"], 100.0),
+        RunningJob(Job("R2", 1, 9.0, task_resources={"watts": 8.0}), ["C1/0.0"], 20.0),
+        RunningJob(Job("R3", 1, 9.0, task_resources={"watts": 8.0}), ["C1/0.1"], 15.0),
+    ]
+    instance = Instance(platform, [Job("J1", 1, 10.0, task_resources={"watts": 10.0})], running)
+    for method in ("packing", "feasible-set", "best"):
+        assert coalloc.lower_bound(instance, method=method) <= 30.0
+    result = coalloc.solve(instance)
+    assert (result.status, result.objective) == ("optimal", 30.0)

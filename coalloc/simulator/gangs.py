@@ -92,7 +92,9 @@ def _name(ids: Sequence[str], known: Collection[str]) -> str:
 
 def _refuse_unequal(jobs: Sequence[Job]) -> None:
     """Raise where jobs that start together may not be on the same nodes, or take times that no one job has."""
-    if len({(job.eligible, job.requires) for job in jobs}) > 1 or any(job.shapes or job.times or job.is_spread for job in jobs):
+    if len({(job.eligible, job.requires) for job in jobs}) > 1 or any(
+        job.shapes or job.times or job.is_spread for job in jobs
+    ):
         raise UnsupportedFeature("a simulation", ["lags"], UNEQUAL.format(", ".join(quoted(job.id) for job in jobs)))
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.instance.resources import total_of
+from coalloc.instance import Platform
+from coalloc.instance.resources import Level, level_of, total_of
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.rules.dual_feasible import weightings
@@ -130,8 +132,40 @@ def resource_packing(problem: Problem, resource: str) -> float:
         [(job.amount(resource, int(tasks)), ticks) for tasks, ticks in fastest_shapes(problem, j)]
         for j, job in enumerate(problem.jobs)
     ]
-    started = (run for run in problem.instance.running if run.start <= 0.0)
-    return _packed(problem, shapes, [run.job.amount(resource, run.job.tasks) for run in started], total)
+    return _packed(problem, shapes, _held(problem, resource), total)
+
+
+def _held(problem: Problem, resource: str) -> list[float]:
+    """Return what each running job takes of a resource: together, in each place, no more than it has.
+
+    What they overload is first theirs that end last, so that at any time they hold what is not free.
+    """
+    platform, level = problem.instance.platform, level_of(problem.instance.platform, resource)
+    started = [run for run in problem.instance.running if run.start <= 0.0]
+    left, held = dict[int, float](), [0.0] * len(started)
+    for b in sorted(range(len(started)), key=lambda b: -problem.busy[b].end):
+        run = started[b]
+        nodes = Counter(platform.processor_node[platform.processor_index[name]] for name in run.nodes)
+        places = Counter[int]()
+        for node, tasks in nodes.items():
+            places[{"platform": 0, "cluster": platform.nodes[node].cluster, "node": node}[level]] += tasks
+        for place, tasks in places.items():
+            if place not in left:
+                left[place] = _capacity(platform, resource, level, place)
+            taken = min(run.job.amount(resource, tasks), left[place])
+            left[place] -= taken
+            held[b] += taken
+    return held
+
+
+def _capacity(platform: Platform, resource: str, level: Level, place: int) -> float:
+    """Return what a place has of a resource: the platform, a cluster or a node, by index."""
+    if level == "platform":
+        return platform.resources[resource]
+    if level == "cluster":
+        return platform.clusters[place].resources.get(resource, 0.0)
+    node = platform.nodes[place]
+    return platform.clusters[node.cluster].nodes[node.group].resources.get(resource, 0.0)
 
 
 def _by_memory(problem: Problem) -> Iterator[float]:
