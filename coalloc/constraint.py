@@ -18,6 +18,7 @@ from coalloc.allocation import NodeClass, node_classes
 from coalloc.display.wording import instant_text, plural
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, Lag, RunningJob
+from coalloc.instance.calendar import Calendar
 from coalloc.instance.rounding import capacity_limit
 
 Times = Mapping[str, tuple[float, float]]
@@ -192,9 +193,10 @@ class Constraint:
     """Base class of custom constraints for ``coalloc.solve``.
 
     A subclass overrides the methods that apply; all times are in s. Searches and models read ``earliest_start``,
-    ``latest_end``, ``is_eligible``, ``most_tasks``, ``has_shape``, ``allows`` and ``rows``. Every schedule that is
-    returned has passed ``faults``, which by default checks all of these but ``most_tasks``. If only ``faults`` is
-    overridden, no search knows the constraint. Bounds of the problem without the constraint remain valid.
+    ``latest_end``, ``is_eligible``, ``most_tasks``, ``has_shape``, ``allows``, ``calendar`` and ``rows``. Every
+    schedule that is returned has passed ``faults``, which by default checks all of these but ``most_tasks``. If only
+    ``faults`` is overridden, no search knows the constraint. Bounds of the problem without the constraint remain
+    valid.
 
     See Also
     --------
@@ -258,6 +260,10 @@ class Constraint:
         """
         return True
 
+    def calendar(self, job: Job) -> Calendar | None:
+        """Return when a job may start: times that repeat. None: at any time."""
+        return None
+
     def separates(self) -> Iterable[Collection[int]]:
         """Return sets of nodes, by index, that the constraint distinguishes from all others.
 
@@ -293,6 +299,9 @@ class Constraint:
             earliest, latest = self.earliest_start(job), self.latest_end(job)
             if start < earliest - tolerance:
                 yield f"job {name} starts at {instant_text(start)}, before {instant_text(earliest)}"
+            calendar = self.calendar(job)
+            if calendar is not None and not calendar.allows(start, tolerance):
+                yield f"job {name} starts at {instant_text(start)}, which its calendar excludes"
             if end > latest + tolerance:
                 yield f"job {name} ends at {instant_text(end)}, after {instant_text(latest)}"
             if not self.has_shape(job, len(placed[job.id].nodes)):
@@ -346,8 +355,13 @@ class Constraint:
 
     @property
     def couples(self) -> bool:
-        """Whether the constraint has rows: ties times of jobs to each other, or fixes them."""
-        return type(self).rows is not Constraint.rows
+        """Whether the constraint has rows, which tie times of jobs to each other or fix them, or calendars."""
+        return type(self).rows is not Constraint.rows or self.has_calendars
+
+    @property
+    def has_calendars(self) -> bool:
+        """Whether the constraint excludes some times of starts that repeat."""
+        return type(self).calendar is not Constraint.calendar
 
 
 class Stated(Constraint):
@@ -399,6 +413,15 @@ class OfSomeJobs(Constraint):
         """Whether the constraint does."""
         return self.constraint.restricts_spreads
 
+    @property
+    def has_calendars(self) -> bool:
+        """Whether the constraint does."""
+        return self.constraint.has_calendars
+
+    def calendar(self, job: Job) -> Calendar | None:
+        """Return what the constraint does."""
+        return self.constraint.calendar(job)
+
     def allows(self, job: Job, tasks: tuple[int, ...]) -> bool:
         """Return what the constraint does."""
         return self.constraint.allows(job, tasks)
@@ -423,8 +446,8 @@ class NotCumulative(OfSomeJobs):
 
     @property
     def couples(self) -> bool:
-        """Whether there are other rows."""
-        return any(True for _ in self.rows(self.whole))
+        """Whether there are other rows, or calendars."""
+        return self.has_calendars or any(True for _ in self.rows(self.whole))
 
     def separates(self) -> Iterable[Collection[int]]:
         """Return what the constraint does."""

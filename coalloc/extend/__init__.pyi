@@ -6,6 +6,7 @@ from coalloc.constraint import Cumulative as Cumulative
 from coalloc.constraint import NotTogether as NotTogether
 from coalloc.constraint import TimeRow as TimeRow
 from coalloc.heuristics.registry import policy_named as policy_named
+from coalloc.instance.calendar import Calendar as Calendar
 from coalloc.models import Formulation as Formulation
 from coalloc.objectives import RegularObjective as RegularObjective
 from coalloc.objectives.objective import Ramp as Ramp

@@ -59,6 +59,7 @@ def build(
         list(of_job),
     )
     _add_spreads(model)
+    _add_calendars(model)
     _add_constraints(model)
     _add_exact_ends(model)
     _add_objective(model, model.criterion.objective)
@@ -139,6 +140,15 @@ def _add_shapes(model: pyo.ConcreteModel) -> None:
     model.one_shape = pyo.ConstraintList(doc="(T17), ours: a job has one of its shapes")
     for runs in moldable:
         model.one_shape.add(pyo.quicksum(model.shape[run] for run in runs) == 1)
+
+
+def _add_calendars(model: pyo.ConcreteModel) -> None:
+    """Fix to 0 the starts that calendars exclude."""
+    problem: Problem = model.problem
+    for j in problem.calendars:
+        for run, t in ((run, t) for run in model.runs_of[j] for t in model.T):
+            if problem.allowed_from(j, t - 1) != t - 1:
+                model.Y[run, t].fix(0)
 
 
 def _add_spreads(model: pyo.ConcreteModel) -> None:

@@ -79,7 +79,8 @@ class Grid:
         clashes = np.concatenate(([0], np.cumsum(~fits)))
         first, last = int(self.problem.releases[j]), int(min(self.horizon, self.problem.latest_ends[j])) - duration
         begun = range(first - self.first, last + 1 - self.first)
-        return [t + self.first for t in begun if clashes[t + duration] == clashes[t]]
+        found = [t + self.first for t in begun if clashes[t + duration] == clashes[t]]
+        return [t for t in found if self.problem.allowed_from(j, t) == t] if j in self.problem.calendars else found
 
 
 def add_scope_rows(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
 
@@ -19,7 +19,10 @@ from coalloc.allocation import Allocation, Stock
 from coalloc.constraint import Cumulative, NotTogether, TimeRow, jobs_of
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job
+from coalloc.instance.calendar import Calendar, common_period
+from coalloc.instance.features import UnsupportedFeature
 from coalloc.instance.rounding import slots_down, slots_up
+from coalloc.problem.allowed_slots import AllowedSlots
 from coalloc.problem.blocks import Busy, blocks_of, busy_of
 from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
 from coalloc.problem.counting import compositions, num_compositions, numbered
@@ -90,7 +93,10 @@ class Problem(Frame):
     @cached_property
     def releases(self) -> tuple[float, ...]:
         """Earliest start of each job, ticks: the latest that a constraint asks for, or that jobs before it leave."""
-        asked = [self.tick_at(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs]
+        asked = [
+            self.allowed_from(j, self.tick_at(max(c.earliest_start(job) for c in self.constraints)))
+            for j, job in enumerate(self.jobs)
+        ]
         for j in self._in_turn:
             asked[j] = max(
                 [
@@ -98,7 +104,36 @@ class Problem(Frame):
                     *(asked[i] + self.levels[i][0].duration * is_end + least for i, is_end, least in self._delays[j]),
                 ]
             )
+            asked[j] = self.allowed_from(j, asked[j])
         return tuple(asked)
+
+    @cached_property
+    def calendars(self) -> dict[int, Calendar]:
+        """When jobs may start, of those, by index, that may not at any time; rounded down none is known."""
+        found: dict[int, Calendar] = {}
+        asked = [c for c in self.constraints if c.has_calendars] if self.rounding == "up" else []
+        for j, constraint in product(range(len(self.jobs)), asked):
+            calendar = constraint.calendar(self.jobs[j])
+            if calendar is not None and found.setdefault(j, calendar) != calendar:
+                raise UnsupportedFeature("a solve or a bound", [f"two calendars of job {quoted(self.jobs[j].id)}"])
+        return found
+
+    @cached_property
+    def allowed_slots(self) -> dict[int, AllowedSlots]:
+        """The slots in which they may start."""
+        assert self.slot is not None
+        return {
+            j: AllowedSlots.of(calendar, self.slot, self.base, quoted(self.jobs[j].id))
+            for j, calendar in self.calendars.items()
+        }
+
+    def allowed_from(self, j: int, tick: float) -> float:
+        """Return the first tick from one on at which the calendar of a job, by index, lets it start."""
+        if j not in self.calendars:
+            return tick
+        if self.slot is not None:
+            return self.allowed_slots[j].first_from(int(tick))
+        return self.calendars[j].first_start(self.seconds_of(tick), self.base.tolerance) - self.base.shift
 
     @property
     def first_slot(self) -> int:
@@ -159,8 +194,8 @@ class Problem(Frame):
 
     @cached_property
     def couples(self) -> bool:
-        """Whether a constraint ties jobs to each other, or to an instant by which they must have ended."""
-        return self.ties_jobs or not all(math.isinf(end) for end in self.latest_ends)
+        """Whether a constraint ties jobs to each other, or to an instant by which they have ended, or to a calendar."""
+        return self.ties_jobs or bool(self.calendars) or not all(math.isinf(end) for end in self.latest_ends)
 
     @property
     def ties_jobs(self) -> bool:
@@ -234,6 +269,7 @@ class Problem(Frame):
         slack = self.base.tolerance if self.slot is None else 0.0
         while math.isfinite(start) and start + duration <= self.latest_ends[j]:
             later = max([start, *(row.first_start(j, start, duration, placed, slack) for row in self._rows_of[j])])
+            later = self.allowed_from(j, later) if math.isfinite(later) else later
             if later <= start:
                 return start
             start = later
@@ -443,12 +479,26 @@ class Problem(Frame):
     def horizon_in_turn(self) -> float:
         """Ticks within which every order of the jobs fits: each after the other, at its slowest, when all is there.
 
-        Where rows ask for lags between jobs, in a schedule in which nothing can start earlier, at every instant after
-        that a job runs or a lag does (docs/mathematics.md, "Horizons").
+        Where rows ask for lags between jobs, or calendars let them wait, in a schedule in which nothing can start
+        earlier, at every instant after that a job runs, a lag does or one waits (docs/mathematics.md, "Horizons").
         """
         last = max([*self.releases, *(busy.end for busy in (*self.busy, *self.blocks))], default=0)
         lags = sum(max(0, row.least) for row in self.rows if isinstance(row, TimeSumRow))
-        return last + sum(levels[-1].duration for levels in self.levels if levels) + lags
+        return last + sum(levels[-1].duration for levels in self.levels if levels) + lags + self._waits
+
+    @property
+    def _waits(self) -> float:
+        """Ticks that jobs wait for their calendars at most, in all.
+
+        What starts after an instant at which nothing runs could start earlier: one job alone as soon as its calendar
+        lets it; where rows tie jobs, all of them together, by what is a period of all calendars.
+        """
+        if not self.calendars:
+            return 0.0
+        patterns = self.allowed_slots.values() if self.slot is not None else self.calendars.values()
+        if not self.ties_jobs:
+            return sum(pattern.longest_wait for pattern in patterns)
+        return len(self.jobs) * reduce(common_period, [pattern.length for pattern in patterns])
 
     @cached_property
     def _speed_levels(self) -> SpeedLevels:

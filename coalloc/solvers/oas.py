@@ -416,6 +416,7 @@ def _take_exact_grid(
     if problem.slot is not None or context.is_closed or all(map(keeps, constraints)) or call.remaining <= 0.0:
         return
     leasts = [row.least for row in problem.rows if isinstance(row, TimeSumRow)]
+    leasts += [time for calendar in problem.calendars.values() for time in calendar.changes]
     slot = common_slot(problem, problem.horizon_in_turn / EXACT_SLOTS, leasts)
     if slot is None:
         return

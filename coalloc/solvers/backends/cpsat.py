@@ -149,6 +149,9 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
                 "spread": _spread_document(problem, job),
                 "release": int(problem.releases[j]),
                 "latest_end": int(min(horizon, problem.latest_ends[j])),
+                "starts": list(problem.allowed_slots[j].spans(int(problem.releases[j]), horizon))
+                if j in problem.calendars
+                else None,
                 "levels": [
                     {
                         "duration": int(lv.duration),

@@ -48,7 +48,8 @@ class Model:
         durations = [level["duration"] for level in job["levels"]]
         chosen = [model.new_bool_var("") for _ in durations]
         model.add_exactly_one(chosen)
-        start = model.new_int_var(job["release"], horizon, "")
+        spans = [[job["release"], horizon]] if job["starts"] is None else job["starts"]
+        start = model.new_int_var_from_domain(cp_model.Domain.from_intervals(spans), "")
         end = model.new_int_var(job["release"], max(job["release"], job["latest_end"]), "")
         size = model.new_int_var(min(durations), max(durations), "")
         model.add(size == sum(d * b for d, b in zip(durations, chosen, strict=True)))

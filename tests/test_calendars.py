@@ -1,0 +1,163 @@
+"""Calendars of custom constraints: when jobs may start, in methods, models and the checker."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import coalloc
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule
+from coalloc.extend import Calendar, Constraint, TimeRow
+from coalloc.instance.time_base import TimeBase
+from coalloc.problem.allowed_slots import AllowedSlots
+from coalloc.testing import SmallSize, brute_force_oas, small_instance
+
+PLATFORM = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=10.0)])
+CLOSE = 1e-6
+
+
+class On(Constraint):
+    """Some jobs, or all, start as a calendar says."""
+
+    def __init__(self, calendar: Calendar, *jobs: str) -> None:
+        self._calendar, self._jobs = calendar, jobs
+
+    def calendar(self, job):
+        return self._calendar if not self._jobs or job.id in self._jobs else None
+
+
+# ------------------------------------------------------------------------------ calendars by hand
+
+
+@pytest.mark.parametrize(
+    ("calendar", "seconds", "first"),
+    [
+        (Calendar(3600.0), 0.0, 0.0),
+        (Calendar(3600.0), 1.0, 3600.0),
+        (Calendar(3600.0, offset=60.0), 0.0, 60.0),
+        (Calendar(3600.0, offset=60.0), 61.0, 3660.0),
+        (Calendar(100.0, ((10.0, 20.0), (50.0, 60.0))), 15.0, 15.0),
+        (Calendar(100.0, ((10.0, 20.0), (50.0, 60.0))), 20.5, 50.0),
+        (Calendar(100.0, ((10.0, 20.0), (50.0, 60.0))), 61.0, 110.0),
+        (Calendar(3600.0), 1.7e9 + 1.0, 1.7e9 + 2800.0),
+    ],
+)
+def test_the_first_start_from_a_time_on(calendar, seconds, first):
+    # 1.7e9 s are 472,222 hours and 800 s: the next full hour is 2,800 s later.
+    assert calendar.first_start(seconds) == pytest.approx(first, abs=1e-6)
+    assert calendar.allows(first, 1e-6)
+
+
+def test_the_longest_wait_is_the_widest_gap():
+    assert Calendar(3600.0).longest_wait == 3600.0
+    assert Calendar(100.0, ((10.0, 20.0), (50.0, 60.0))).longest_wait == 50.0  # from 60 to 110
+    assert Calendar(100.0, ((0.0, 100.0),)).longest_wait == 0.0
+
+
+def test_slots_of_a_calendar_repeat():
+    # Slots of 40 s and a period of 100 s repeat after 5 slots: 0, 40, 80, 20, 60 of the period; 0 to 40 are allowed.
+    slots = AllowedSlots.of(Calendar(100.0, ((0.0, 40.0),)), 40.0, TimeBase(1e-6, 1e-6, 1e3), "'J1'")
+    assert [slots.first_from(t) for t in range(7)] == [0, 1, 3, 3, 5, 5, 6]
+    assert list(slots.spans(0, 12)) == [(0, 1), (3, 3), (5, 6), (8, 8), (10, 11)]
+    assert slots.longest_wait == 1
+
+
+@pytest.mark.parametrize("arguments", [(0.0,), (10.0, ()), (10.0, ((5.0, 4.0),)), (10.0, ((5.0, 11.0),))])
+def test_a_calendar_is_within_its_period(arguments):
+    with pytest.raises(CoallocError, match="Calendar"):
+        Calendar(*arguments)
+
+
+# ------------------------------------------------------------------------------ methods
+
+
+@pytest.mark.usefixtures("cpsat_or_not")
+@pytest.mark.parametrize("formulation", ["auto", "mode", "count", "node"])
+def test_jobs_start_on_the_hour(formulation):
+    # J1 and J2 take a node each from 0 on, J3 the first that is free at 1 h: it ends at 5,400 s, not at 4,500 s.
+    jobs = [Job(f"J{n}", 1, 1800.0 + 900.0 * (n < 3)) for n in (1, 2, 3)]
+    instance = Instance(PLATFORM, jobs)
+    assert coalloc.solve(instance, slot=900.0, formulation=formulation).objective == 4500.0
+    result = coalloc.solve(instance, slot=900.0, formulation=formulation, constraints=[On(Calendar(3600.0))])
+    assert (result.status, result.objective) == ("optimal", 5400.0)
+    assert {placement.start % 3600.0 for placement in result.schedule} == {0.0}
+
+
+def test_continuous_time_has_the_exact_start():
+    # R1 leaves a node at 10.5 s; J1 starts at the next 7 s, 14 s.
+    running = [RunningJob(Job("R1", 2, 10.5), ["C1/0", "C1/1"], 10.5)]
+    instance = Instance(PLATFORM, [Job("J1", 1, 10.0)], running)
+    result = coalloc.solve(instance, constraints=[On(Calendar(7.0))])
+    assert (result.status, result.objective) == ("optimal", 24.0)
+    assert coalloc.lower_bound(instance, constraints=[On(Calendar(7.0))]) <= 24.0
+
+
+def test_the_checker_asks_for_the_calendar():
+    instance = Instance(PLATFORM, [Job("J1", 1, 10.0)])
+    hourly = [On(Calendar(3600.0))]
+    assert coalloc.check(instance, Schedule([Placement("J1", 3600.0, 3610.0, ["C1/0"])]), constraints=hourly) == []
+    (violation,) = coalloc.check(instance, Schedule([Placement("J1", 3601.0, 3611.0, ["C1/0"])]), constraints=hourly)
+    assert "job 'J1' starts at 3601 s, which its calendar excludes" in str(violation)
+
+
+def test_slots_must_fit_the_calendar():
+    instance = Instance(PLATFORM, [Job("J1", 1, 10.0)])
+    with pytest.raises(CoallocError, match=r"calendar of job 'J1' allows no start of a slot of 20 s"):
+        coalloc.solve(instance, slot=20.0, constraints=[On(Calendar(20.0, offset=5.0))])
+    with pytest.raises(CoallocError, match=r"repeats every 3.14159 s, which slots of 1 s do not fit"):
+        coalloc.solve(instance, slot=1.0, constraints=[On(Calendar(np.pi))])
+    with pytest.raises(coalloc.UnsupportedFeature, match="two calendars of job 'J1'"):
+        coalloc.solve(instance, constraints=[On(Calendar(20.0)), On(Calendar(30.0))])
+
+
+def test_a_model_has_only_allowed_starts():
+    instance = Instance(PLATFORM, [Job("J1", 1, 10.0), Job("J2", 2, 10.0)])
+    constraints = [On(Calendar(15.0), "J2")]
+    model = coalloc.build_model(instance, formulation="mode", slot=5.0, constraints=constraints)
+    assert {t % 3 for j, _, t in model.x if j == 1} == {0}
+    assert {t % 3 for j, _, t in model.x if j == 0} == {0, 1, 2}
+
+
+class SameStart(On):
+    """J1 and J2 start together, each by a calendar of its own."""
+
+    def __init__(self, one: Calendar, other: Calendar) -> None:
+        self._calendars = {"J1": one, "J2": other}
+
+    def calendar(self, job):
+        return self._calendars.get(job.id)
+
+    def rows(self, instance):
+        for sign in (1, -1):
+            yield TimeRow(((sign, "start", "J1"), (-sign, "start", "J2")), 0.0)
+
+
+@pytest.mark.usefixtures("cpsat_or_not")
+@pytest.mark.parametrize("formulation", ["auto", "mode", "count"])
+def test_tied_jobs_wait_for_both_calendars(formulation):
+    # J1 may start at 1, 8, 15, 22, ... s and J2 at 2, 7, 12, 17, 22, ... s: 22 s is the first that both allow, far
+    # beyond the waits of each.
+    instance = Instance(PLATFORM, [Job("J1", 1, 2.0), Job("J2", 1, 1.0)])
+    tied = SameStart(Calendar(7.0, offset=1.0), Calendar(5.0, offset=2.0))
+    result = coalloc.solve(instance, slot=1.0, formulation=formulation, constraints=[tied])
+    assert (result.status, result.objective) == ("optimal", 24.0)
+
+
+@pytest.mark.usefixtures("cpsat_or_not")
+@pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_optimum_is_that_of_brute_force(seed, objective):
+    instance, slot = small_instance(seed, SmallSize(max_jobs=3, max_slots=8))
+    rng = np.random.default_rng(seed)
+    period = int(rng.integers(2, 5))
+    first = int(rng.integers(period))
+    last = int(rng.integers(first, period))
+    calendar = Calendar(period * slot, ((first * slot, last * slot),), offset=float(rng.integers(2)) * slot)
+    constraints = [On(calendar, *(job.id for job in instance.jobs if rng.random() < 0.7), "none")]
+    expected = brute_force_oas(instance, slot, objective, constraints=constraints, horizon=20)
+    for formulation in ("auto", "mode", "count"):
+        result = coalloc.solve(
+            instance, slot=slot, objective=objective, formulation=formulation, constraints=constraints, time_limit=60.0
+        )
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(expected.objective, rel=CLOSE)
