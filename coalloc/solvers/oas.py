@@ -372,7 +372,9 @@ def _relax(context: Context, options: SolveOptions, objective: Objective, constr
 
 def _is_searched(constraint: Constraint, instance: Instance) -> bool:
     """Return whether the exact search knows a constraint: it keeps it, or all of its rows are resources by then."""
-    return keeps(constraint) or all(isinstance(row, Cumulative) for row in constraint.rows(instance))
+    if keeps(constraint) or constraint.has_calendars:
+        return keeps(constraint)
+    return all(isinstance(row, Cumulative) for row in constraint.rows(instance))
 
 
 def _share_of(call: Call, share: float) -> float:
@@ -413,7 +415,8 @@ def _take_exact_grid(
     starts that keep to it are whole slots as well, and no others cost less (docs/mathematics.md, "Slotting error").
     """
     call, problem = context.call, context.problem
-    if problem.slot is not None or context.is_closed or all(map(keeps, constraints)) or call.remaining <= 0.0:
+    is_searched = all(map(keeps, problem.constraints))
+    if problem.slot is not None or context.is_closed or is_searched or call.remaining <= 0.0:
         return
     leasts = [row.least for row in problem.rows if isinstance(row, TimeSumRow)]
     leasts += [time for calendar in problem.calendars.values() for time in calendar.changes]
