@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar, Literal, Protocol
@@ -19,7 +19,7 @@ from coalloc.display.wording import instant_text, plural
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, Lag, RunningJob
 from coalloc.instance.calendar import Calendar
-from coalloc.instance.rounding import capacity_limit
+from coalloc.instance.rounding import RELATIVE_TOLERANCE, capacity_limit
 
 Times = Mapping[str, tuple[float, float]]
 """Start and end, s, of jobs by id."""
@@ -189,13 +189,53 @@ class Cumulative:
 Row = NotTogether | TimeRow | Cumulative
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Declaration of a custom constraint: the weights of the allocations of all jobs sum to at most a limit.
+
+    Parameters
+    ----------
+    weight : callable
+        Weight of an allocation, of a job and the tuple of its tasks in each cluster; asked once per job and tuple. A
+        moldable job is given in the shape that it has.
+    limit : float
+        Largest sum, in the unit of the weights.
+
+    See Also
+    --------
+    coalloc.extend.Constraint : The base class whose ``budget`` returns it.
+
+    Examples
+    --------
+    At most three jobs are co-allocated:
+
+    >>> from coalloc.extend import Budget
+    >>> budget = Budget(lambda job, tasks: sum(count > 0 for count in tasks) > 1, 3)
+    >>> budget.weight(None, (2, 0, 1))
+    True
+    """
+
+    weight: Callable[[Job, tuple[int, ...]], float]
+    limit: float
+
+    def __post_init__(self) -> None:
+        """Refuse a limit that is no number."""
+        if not math.isfinite(self.limit):
+            raise CoallocError(f"the limit of a Budget must be finite, got {self.limit:g}")
+
+    @property
+    def margin(self) -> float:
+        """By how much rounding errors may exceed the limit."""
+        return RELATIVE_TOLERANCE * max(1.0, abs(self.limit))
+
+
 class Constraint:
     """Base class of custom constraints for ``coalloc.solve``.
 
     A subclass overrides the methods that apply; all times are in s. Searches and models read ``earliest_start``,
-    ``latest_end``, ``is_eligible``, ``most_tasks``, ``has_shape``, ``allows``, ``calendar`` and ``rows``. Every
-    schedule that is returned has passed ``faults``, which by default checks all of these but ``most_tasks``. If only
-    ``faults`` is overridden, no search knows the constraint. Bounds of the problem without the constraint remain
+    ``latest_end``, ``is_eligible``, ``most_tasks``, ``has_shape``, ``allows``, ``calendar``, ``budget`` and ``rows``.
+    Every schedule that is returned has passed ``faults``, which by default checks all of these but ``most_tasks``. If
+    only ``faults`` is overridden, no search knows the constraint. Bounds of the problem without the constraint remain
     valid.
 
     See Also
@@ -264,6 +304,10 @@ class Constraint:
         """Return when a job may start: times that repeat. None: at any time."""
         return None
 
+    def budget(self) -> Budget | None:
+        """Return what the allocations of all jobs take together at most; None where they may take anything."""
+        return None
+
     def separates(self) -> Iterable[Collection[int]]:
         """Return sets of nodes, by index, that the constraint distinguishes from all others.
 
@@ -284,6 +328,7 @@ class Constraint:
             yield from self._faults_of_classes(instance, jobs, placed)
         if self.restricts_spreads:
             yield from self._faults_of_spreads(instance, jobs, placed)
+        yield from self._faults_of_budget(instance, jobs, placed)
         timed: dict[str, Any] = {run.job.id: run for run in instance.running} | placed
         for row in self.rows(instance):
             if timed.keys() >= set(jobs_of(row)):
@@ -326,14 +371,20 @@ class Constraint:
         self, instance: Instance, jobs: Iterable[Job], placed: Mapping[str, PlacedJob]
     ) -> Iterator[str]:
         """Yield what violates the numbers of tasks in each cluster."""
-        platform = instance.platform
         for job in jobs:
-            nodes = (platform.processor_node[platform.processor_index[name]] for name in placed[job.id].nodes)
-            held = Counter(platform.nodes[node].cluster for node in nodes)
-            tasks = tuple(held[c] for c in range(len(platform.clusters)))
-            shape = next((shape for shape in job.in_shapes if shape.tasks == sum(tasks)), job)
+            shape, tasks = _as_placed(instance, job, placed[job.id])
             if not self.allows(shape, tasks):
                 yield f"job {quoted(job.id)} has {_listed(tasks)} tasks in the clusters, which the constraint excludes"
+
+    def _faults_of_budget(
+        self, instance: Instance, jobs: Iterable[Job], placed: Mapping[str, PlacedJob]
+    ) -> Iterator[str]:
+        """Yield that the allocations of all jobs take more than the budget."""
+        budget = self.budget()
+        if budget is not None:
+            total = math.fsum(budget.weight(*_as_placed(instance, job, placed[job.id])) for job in jobs)
+            if total > budget.limit + budget.margin:
+                yield f"the allocations take {total:g} of a budget, must be at most {budget.limit:g}"
 
     def tells_apart_by(self, job: Job) -> Hashable:
         """Return a key: jobs with the same data and the same key are interchangeable for the constraint.
@@ -355,13 +406,18 @@ class Constraint:
 
     @property
     def couples(self) -> bool:
-        """Whether the constraint has rows, which tie times of jobs to each other or fix them, or calendars."""
-        return type(self).rows is not Constraint.rows or self.has_calendars
+        """Whether the constraint has rows, which tie times of jobs to each other or fix them, calendars or a budget."""
+        return type(self).rows is not Constraint.rows or self.has_calendars or self.has_budget
 
     @property
     def has_calendars(self) -> bool:
         """Whether the constraint excludes some times of starts that repeat."""
         return type(self).calendar is not Constraint.calendar
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether the constraint may have a budget."""
+        return type(self).budget is not Constraint.budget
 
 
 class Stated(Constraint):
@@ -377,7 +433,7 @@ class Stated(Constraint):
 class OfSomeJobs(Constraint):
     """A constraint as it applies to some jobs of the ``whole`` instance that it was made for.
 
-    Its rows that name other jobs are left out.
+    Its rows that name other jobs are left out, and its budget.
     """
 
     constraint: Constraint
@@ -446,8 +502,17 @@ class NotCumulative(OfSomeJobs):
 
     @property
     def couples(self) -> bool:
-        """Whether there are other rows, or calendars."""
-        return self.has_calendars or any(True for _ in self.rows(self.whole))
+        """Whether there are other rows, calendars or a budget."""
+        return self.has_calendars or self.has_budget or any(True for _ in self.rows(self.whole))
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether the constraint does."""
+        return self.constraint.has_budget
+
+    def budget(self) -> Budget | None:
+        """Return what the constraint does."""
+        return self.constraint.budget()
 
     def separates(self) -> Iterable[Collection[int]]:
         """Return what the constraint does."""
@@ -456,6 +521,15 @@ class NotCumulative(OfSomeJobs):
 
 def _listed(tasks: Sequence[int]) -> str:
     return ", ".join(map(str, tasks))
+
+
+def _as_placed(instance: Instance, job: Job, placed: PlacedJob) -> tuple[Job, tuple[int, ...]]:
+    """Return a job in the shape that it has where it is placed, and its tasks in each cluster."""
+    platform = instance.platform
+    nodes = (platform.processor_node[platform.processor_index[name]] for name in placed.nodes)
+    held = Counter(platform.nodes[node].cluster for node in nodes)
+    tasks = tuple(held[c] for c in range(len(platform.clusters)))
+    return next((shape for shape in job.in_shapes if shape.tasks == sum(tasks)), job), tasks
 
 
 def jobs_of(row: Row) -> tuple[str, ...]:

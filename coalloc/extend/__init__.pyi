@@ -1,6 +1,7 @@
 """The public names of ``coalloc.extend``."""
 
 from coalloc.allocation import NodeClass as NodeClass
+from coalloc.constraint import Budget as Budget
 from coalloc.constraint import Constraint as Constraint
 from coalloc.constraint import Cumulative as Cumulative
 from coalloc.constraint import NotTogether as NotTogether

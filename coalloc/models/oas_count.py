@@ -16,6 +16,7 @@ import pyomo.environ as pyo
 
 from coalloc.allocation import Stock
 from coalloc.execution import link_load
+from coalloc.models.budgets import add_budget_rows, set_choices
 from coalloc.models.spreads import Run, add_spread_rows, set_spreads
 from coalloc.models.time_grid import (
     Grid,
@@ -79,6 +80,7 @@ def build(
         )
     _add_scope(model)
     _add_spreads(model)
+    _add_budgets(model)
     per_slot = "no more tasks on class g in slot t than processors are free"
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors, f"(K4): {per_slot}")
     _add_links(model, grid)
@@ -132,6 +134,15 @@ def _add_scope(model: pyo.ConcreteModel) -> None:
         tasks[j, g].append(n)
     jobs = range(len(model.problem.jobs))
     add_scope_rows(model, lambda j, part: pyo.quicksum(n for g in part for n in tasks[j, g]), jobs)
+
+
+def _add_budgets(model: pyo.ConcreteModel) -> None:
+    """Add (G1) to (G3)."""
+    problem: Problem = model.problem
+    counts: dict[tuple[int, int], list[pyo.Var]] = defaultdict(list)
+    for (j, _, _, g), n in model.n.items() if problem.budgets else ():
+        counts[j, problem.classes[g].cluster].append(n)
+    add_budget_rows(model, lambda j, c: pyo.quicksum(counts[j, c]))
 
 
 def _add_spreads(model: pyo.ConcreteModel) -> None:
@@ -294,6 +305,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         )
     set_parts(model, assignments, range(len(problem.jobs)))
     set_spreads(model)
+    set_choices(model)
     set_profile(model, assignments)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import pyomo.environ as pyo
 
+from coalloc.models.budgets import add_budgets
 from coalloc.models.time_grid import (
     Grid,
     Term,
@@ -28,6 +29,7 @@ from coalloc.models.time_grid import (
 )
 from coalloc.objectives import Criterion, Objective
 from coalloc.problem import Assignment, Problem
+from coalloc.problem.budgets import in_clusters
 from coalloc.schedule import Schedule, schedule_of
 
 
@@ -62,6 +64,9 @@ def build(
     add_resource_rows(model, "memory", asked, grid.left, f"(M1): {per_node}")
     taken, of_pool = by_slot(_load_terms(model, problem.contended_pools)), "tasks take no more units of a pool"
     add_resource_rows(model, "pools", taken, grid.left, f"(W1): {of_pool} than are left of it in slot t")
+    if problem.budgets:
+        tasks = [[in_clusters(problem, mode.allocation) for mode in modes] for modes in problem.modes]
+        add_budgets(model, ((j, tasks[j][p], x) for (j, p, _), x in model.x.items()))
     active = ((j, range(t, t + int(problem.modes[j][p].duration)), x) for (j, p, t), x in model.x.items())
     add_packing_rows(model, active, grid)
     return model

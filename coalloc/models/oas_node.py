@@ -19,6 +19,7 @@ import pyomo.environ as pyo
 
 from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
+from coalloc.models.budgets import add_budget_rows, set_choices
 from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name, unique
 from coalloc.models.spreads import Run, add_spread_rows, set_spreads
 from coalloc.models.time_grid import Grid, add_scope_rows, chosen, set_parts
@@ -60,6 +61,7 @@ def build(
     )
     _add_spreads(model)
     _add_calendars(model)
+    _add_budgets(model)
     _add_constraints(model)
     _add_exact_ends(model)
     _add_objective(model, model.criterion.objective)
@@ -149,6 +151,17 @@ def _add_calendars(model: pyo.ConcreteModel) -> None:
         for run, t in ((run, t) for run in model.runs_of[j] for t in model.T):
             if problem.allowed_from(j, t - 1) != t - 1:
                 model.Y[run, t].fix(0)
+
+
+def _add_budgets(model: pyo.ConcreteModel) -> None:
+    """Add (G1) to (G3)."""
+    problem: Problem = model.problem
+    inside = [[r for r, g in model.class_of.items() if problem.classes[g].cluster == c] for c in _clusters(problem)]
+    add_budget_rows(model, lambda j, c: pyo.quicksum(model.Z[run, r] for run in model.runs_of[j] for r in inside[c]))
+
+
+def _clusters(problem: Problem) -> range:
+    return range(len(problem.instance.platform.clusters))
 
 
 def _add_spreads(model: pyo.ConcreteModel) -> None:
@@ -568,6 +581,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         shape.set_value(int(j in held))
     set_parts(model, assignments, job_names(problem))
     set_spreads(model)
+    set_choices(model)
     for (j, level), picked in model.level.items() if problem.end_lags else ():
         picked.set_value(int(j in held and problem.level_of(held[j][0].job, held[j][0].mode) == level))
     pools = {problem.resources[k].name: problem.resources[k].classes for k in problem.contended_pools}

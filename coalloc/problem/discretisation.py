@@ -104,11 +104,11 @@ def discretise(
 
 def _refuse_unlisted(problem: Problem) -> None:
     """Raise :class:`UnsupportedFeature` where a constraint would have to be asked of too many allocations."""
-    asked = [constraint for constraint in problem.constraints if constraint.restricts_spreads]
+    asked = {f"{type(c).__name__}.allows" for c in problem.constraints if c.restricts_spreads}
+    asked |= {f"{type(c).__name__}.budget" for c in problem.constraints if c.has_budget}
     if asked and problem.num_allocations > MAX_MODES:
-        names = sorted({type(constraint).__name__ for constraint in asked})
         why = f"the jobs have more than {MAX_MODES:,} allocations"
-        raise UnsupportedFeature("a solve or a bound", [f"{name}.allows" for name in names], why)
+        raise UnsupportedFeature("a solve or a bound", sorted(asked), why)
 
 
 def _refuse_moments(instance: Instance, tolerance: float) -> None:

@@ -24,6 +24,7 @@ from coalloc.instance.features import UnsupportedFeature
 from coalloc.instance.rounding import slots_down, slots_up
 from coalloc.problem.allowed_slots import AllowedSlots
 from coalloc.problem.blocks import Busy, blocks_of, busy_of
+from coalloc.problem.budgets import BudgetRow, budget_row
 from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
 from coalloc.problem.counting import compositions, num_compositions, numbered
 from coalloc.problem.frame import Frame
@@ -194,8 +195,15 @@ class Problem(Frame):
 
     @cached_property
     def couples(self) -> bool:
-        """Whether a constraint ties jobs to each other, or to an instant by which they have ended, or to a calendar."""
-        return self.ties_jobs or bool(self.calendars) or not all(math.isinf(end) for end in self.latest_ends)
+        """Whether a constraint ties jobs to each other, to a latest end, to a calendar or to a budget."""
+        is_bound = self.ties_jobs or bool(self.calendars) or any(c.has_budget for c in self.constraints)
+        return is_bound or not all(math.isinf(end) for end in self.latest_ends)
+
+    @cached_property
+    def budgets(self) -> tuple[BudgetRow, ...]:
+        """What the allocations of all jobs take together at most."""
+        found = ((type(c).__name__, c.budget()) for c in self.constraints if c.has_budget)
+        return tuple(budget_row(self, self.modes, budget, name) for name, budget in found if budget is not None)
 
     @property
     def ties_jobs(self) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from operator import add
 
 from coalloc.problem import Problem
+from coalloc.problem.budgets import Spending
 
 SUBTRACTION_NOISE = 1e-12
 """Share of a limit (MB/s or MB where that is below 1) that adding and taking away loads may lose in floating point.
@@ -31,7 +32,7 @@ class Profile:
 
     Steps are numbered in order of time, and step i lasts from one change to the next. Resources of which there
     is always enough (all but ``problem.contended_resources``) are not kept. ``placed`` are starts and ends of the jobs
-    that were booked, by index, where constraints tie jobs to each other.
+    that were booked, by index, where constraints tie jobs to each other; ``spending`` is what they take of budgets.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -43,6 +44,7 @@ class Profile:
         self._rooms: dict[tuple[int, ...], list[float]] = {}
         self._left: list[list[float]] = [[self._limits[k]] for k in self._contended]
         self.couples, self.placed = problem.couples, dict[int, tuple[float, float]]()
+        self.spending = Spending(problem, problem.budgets) if problem.budgets else None
         for busy in problem.busy:
             self.occupy(-math.inf, busy.end, busy.allocation, busy.loads)
         for block in problem.blocks:
@@ -54,6 +56,7 @@ class Profile:
         twin._limits, twin._contended, twin._slack = self._limits, self._contended, self._slack
         twin._times = self._times.copy()
         twin.couples, twin.placed = self.couples, self.placed.copy()
+        twin.spending = None if self.spending is None else self.spending.copy()
         twin._classes = [column.copy() for column in self._classes]
         twin._rooms = {members: column.copy() for members, column in self._rooms.items()}
         twin._left = [column.copy() for column in self._left]

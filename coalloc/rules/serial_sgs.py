@@ -150,7 +150,8 @@ class Generation:
             if sum([free[g] for g in level.classes]) >= tasks:
                 allocation = self.filling(j, level, rule, free, profile.least_contended(first, last))
                 if allocation is not None:
-                    return Assignment(j, start, self.mode(j, allocation))
+                    is_kept = _affords(profile, j, allocation)  # else other fillings are tried as modes
+                    return Assignment(j, start, self.mode(j, allocation)) if is_kept else None
         return None
 
     def filling(
@@ -325,6 +326,8 @@ def book(profile: Profile, assignment: Assignment) -> None:
     profile.occupy(assignment.start, assignment.end, mode.allocation, mode.loads)
     if profile.couples:
         profile.placed[assignment.job] = assignment.start, assignment.end
+    if profile.spending is not None:
+        profile.spending.take(assignment.job, mode.allocation)
 
 
 def earliest_start(profile: Profile, release: float, mode: Mode) -> float:
@@ -344,12 +347,19 @@ def earliest_start_of(problem: Problem, profile: Profile, j: int, mode: Mode, si
 
     With ``since`` (ticks) it starts no earlier.
     """
+    if not _affords(profile, j, mode.allocation):
+        return math.inf
     release = max(since, problem.releases[j])
     while True:
         found = Assignment(j, earliest_start(profile, release, mode), mode)
         release = _allowed_from(problem, profile, found)
         if release <= found.start or math.isinf(release):
             return max(release, found.start)
+
+
+def _affords(profile: Profile, j: int, allocation: Allocation) -> bool:
+    """Return whether budgets allow a job an allocation, beside those placed and the least of the others."""
+    return profile.spending is None or profile.spending.affords(j, allocation)
 
 
 def _allowed_from(problem: Problem, profile: Profile, assignment: Assignment) -> float:

@@ -32,9 +32,19 @@ MAX_TRIED = 1_000
 
 def why_infeasible(problem: Problem) -> list[str]:
     """Return a sentence for each job that fits nowhere, saturates a link, or cannot end in time."""
-    nowhere = why_without_place(problem)
+    nowhere = why_without_place(problem) or _why_beyond_budget(problem)
     late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
     return late or [*(_all_too_late(problem) or _some_too_late(problem)), *filter(None, [why_crowded(problem)])]
+
+
+def _why_beyond_budget(problem: Problem) -> list[str]:
+    """Return a sentence for each budget that all jobs exceed whatever their allocations are."""
+    return [
+        f"constraint {row.name}: the allocations of all jobs take at least {row.least:g}, above the limit of "
+        f"{row.limit:g}"
+        for row in problem.budgets
+        if row.room < 0.0
+    ]
 
 
 def why_without_place(problem: Problem) -> list[str]:

@@ -372,7 +372,7 @@ def _relax(context: Context, options: SolveOptions, objective: Objective, constr
 
 def _is_searched(constraint: Constraint, instance: Instance) -> bool:
     """Return whether the exact search knows a constraint: it keeps it, or all of its rows are resources by then."""
-    if keeps(constraint) or constraint.has_calendars:
+    if keeps(constraint) or constraint.has_calendars or constraint.has_budget:
         return keeps(constraint)
     return all(isinstance(row, Cumulative) for row in constraint.rows(instance))
 

@@ -9,14 +9,14 @@ schedule exists in which every job starts at its arrival or at the end of anothe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from coalloc.allocation import NodeClass
-from coalloc.constraint import Constraint, NotTogether, PlacedJob, Row, TimeRow, Times
+from coalloc.constraint import Budget, Constraint, NotTogether, PlacedJob, Row, TimeRow, Times
 from coalloc.execution import execution_time
 from coalloc.instance import Instance, Job
 
@@ -73,6 +73,36 @@ class Lag(Constraint):
 
     def _lag(self, spans: Times) -> float:
         return spans[self.later[1]][self.later[0] == "end"] - spans[self.earlier[1]][self.earlier[0] == "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spend(Constraint):
+    """Jobs cost their weight (by id) for each cluster that they use beyond the first, and a price for each task there.
+
+    ``prices`` has one per cluster; all together cost at most a limit.
+    """
+
+    weights: Mapping[str, float]
+    prices: tuple[float, ...]
+    limit: float
+
+    def budget(self) -> Budget | None:
+        """Return the limit."""
+        return Budget(self._cost, self.limit)
+
+    def _cost(self, job: Job, tasks: Sequence[int]) -> float:
+        more = len([count for count in tasks if count]) - 1
+        return self.weights[job.id] * more + sum(p * count for p, count in zip(self.prices, tasks, strict=True))
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
+        """Yield a sentence where they cost more, counted from the names of processors."""
+        names, total = [cluster.name for cluster in instance.platform.clusters], 0.0
+        for placed in schedule:
+            used = [node.rsplit("/", 1)[0].split("/")[0] for node in placed.nodes]
+            total += self.weights[placed.job] * (len(set(used)) - 1)
+            total += sum(self.prices[names.index(name)] for name in used)
+        if total > self.limit + SLACK:
+            yield f"all jobs cost {total:g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ TOPICS = {
     "Extending": """
         extend.Start extend.Wake extend.State extend.Running extend.policy_named extend.Broker extend.Site
         grid.Partition extend.RegularObjective extend.Ramp extend.Constraint extend.NotTogether extend.TimeRow
-        extend.Cumulative extend.Calendar extend.NodeClass extend.Formulation extend.Problem
+        extend.Cumulative extend.Calendar extend.Budget extend.NodeClass extend.Formulation extend.Problem
     """,
     "Errors and versions": """
         CoallocError InstanceError UnsupportedFeature show_versions

@@ -19,6 +19,7 @@ from typing import Any
 from coalloc.instance import Job
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
+from coalloc.problem.budgets import BudgetRow
 from coalloc.rules.serial_sgs import on_grid, start_in_order
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, assignments_in, say_nothing
 from coalloc.solvers.context import Context
@@ -186,6 +187,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
         "parts": problem.parts,
         "equal_pairs": criterion.equal_pairs,
         "rows": [asdict(row) for row in problem.rows],
+        "budgets": [_budget_document(row) for row in problem.budgets],
         "hint": [
             {
                 "start": int(a.start),
@@ -211,6 +213,17 @@ def _spread_document(problem: Problem, job: Job) -> dict[str, Any] | None:
         "parts": None if spread.parts is None else [sorted(part) for part in spread.parts],
         "listed": None if spread.allows is None else listed,
     }
+
+
+def _budget_document(row: BudgetRow) -> dict[str, Any]:
+    """Return a budget in whole units, rounded down: so it only relaxes where weights are no whole numbers."""
+    unit = 1.0 if row.is_whole and row.largest <= LOAD_UNITS else LOAD_UNITS / row.largest
+    most = len(row.excess) * math.ceil(row.largest * unit)
+    tables = [
+        [(*tasks, math.floor(weight * unit)) for tasks, weight in of_job.items()] if any(of_job.values()) else []
+        for of_job in row.excess
+    ]
+    return {"limit": math.floor(min(row.room * unit, most)), "weights": tables}
 
 
 def whole_units(load: float, unit: float, most: int) -> int:

@@ -39,6 +39,8 @@ class Model:
         self._add_resources()
         self._add_objective(document["objective"], horizon)
         self._add_rows(document["rows"])
+        for budget in document["budgets"]:
+            self._add_budget(budget)
         for one, other in document["equal_pairs"]:
             self.model.add(self.starts[one] <= self.starts[other])
         self._add_hint()
@@ -119,6 +121,19 @@ class Model:
                 continue
             times = {"start": self.starts, "end": self.ends}
             self.model.add(sum(f * times[which][j] for f, which, j in row["terms"]) >= int(row["least"]))
+
+    def _add_budget(self, budget: dict[str, Any]) -> None:
+        """Keep the weights of the tasks that all jobs have in each cluster within a limit."""
+        model, cluster_of, taken = self.model, self.document["clusters"], []
+        for counts, table in zip(self.counts, budget["weights"], strict=True):
+            if not table:
+                continue
+            *held, weight = (model.new_int_var(0, max(column), "") for column in zip(*table, strict=True))
+            for c, tasks in enumerate(held):
+                model.add(tasks == sum(n for g, n in enumerate(counts) if cluster_of[g] == c))
+            model.add_allowed_assignments([*held, weight], table)
+            taken.append(weight)
+        model.add(sum(taken) <= budget["limit"])
 
     def _add_objective(self, objective: dict[str, Any], horizon: int) -> None:
         """Minimise the sum or the maximum of the costs: the ends, or what the tables say of an end at a level."""
