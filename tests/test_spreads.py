@@ -20,6 +20,7 @@ from coalloc import (
 )
 from coalloc.extend import Constraint, Start
 from coalloc.instance.spread import Spread
+from coalloc.studies.audit_windows import refuse_unequal
 from coalloc.testing import brute_force_oas, small_feature_instance
 
 SPREADING = ("max_clusters", "min_tasks_per_cluster", "slices", "level")
@@ -157,6 +158,28 @@ def test_why_a_job_fits_nowhere():
         "job 'J1' has 5 tasks, and no clusters have room for them with max_clusters=1 and level 'row'"
     )
     assert coalloc.solve(Instance(racks(2, 3, 4, rows="ABA"), [with_level])).status == "optimal"
+
+
+def test_a_spread_is_one_of_the_reasons():
+    # J4 and J5 hold a node of each rack until 10 s, and J2 wants both of one by then.
+    end = {"deadline": 10.0}
+    jobs = [
+        Job("J2", 2, 10.0, max_clusters=1, **end),
+        Job("J4", 1, 10.0, eligible=["R1"], **end),
+        Job("J5", 1, 10.0, eligible=["R2"], **end),
+    ]
+    message = coalloc.solve(Instance(racks(2, 2), jobs)).message
+    assert "irreducible" in message
+    assert "job 'J2' restricts its tasks in each cluster (max_clusters=1)" in message
+
+
+def test_what_does_not_know_spreads_says_so():
+    instance = Instance(racks(2, 2), [Job("J1", 2, 10.0, max_clusters=1)])
+    apart = Schedule([Placement("J1", 0.0, 10.0, ["R1/0", "R2/0"])])
+    with pytest.raises(CoallocError, match=r"^job J1 is spread over clusters as its max_clusters, .* exclude$"):
+        coalloc.replay(instance, apart, starts="left")
+    with pytest.raises(CoallocError, match=r"^audit does not support max_clusters, "):
+        refuse_unequal(instance)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -31,15 +31,18 @@ def shortage(frame: Frame, job: Job) -> str:
 
 def _too_dense(frame: Frame, job: Job) -> str:
     """Return that no spread of a job over clusters is as it has to be."""
-    asked = [
-        *([] if job.max_clusters is None else [f"max_clusters={job.max_clusters}"]),
-        *([] if job.min_tasks_per_cluster is None else [f"min_tasks_per_cluster={job.min_tasks_per_cluster}"]),
-        *([] if job.slices is None else [f"slices={job.slices}"]),
-        *([] if job.level is None or not job.level.required else [f"level {quoted(job.level.name)}"]),
-    ]
+    asked = spread_words(job)
     within = "" if frame.scope == "platform" else f" with scope={frame.scope!r}"
     respected = " and ".join(asked or ["the constraints"]) + within
     return f"job {quoted(job.id)} has {plural(job.tasks, 'task')}, and no clusters have room for them with {respected}"
+
+
+def spread_words(job: Job) -> list[str]:
+    """Return how a job restricts its tasks in each cluster, as a user states it."""
+    max_clusters, min_tasks, slices, level = job.spread_limits
+    counts = {"max_clusters": max_clusters, "min_tasks_per_cluster": min_tasks, "slices": slices}
+    words = [f"{name}={count}" for name, count in counts.items() if count is not None]
+    return words if level is None else [*words, f"level {quoted(level)}"]
 
 
 def short_resource(frame: Frame, job: Job) -> tuple[str, int] | None:

@@ -23,6 +23,7 @@ from coalloc.instance.numbering import intervals_of
 from coalloc.instance.processor_names import ProcessorNames
 from coalloc.observed import in_shapes
 from coalloc.problem import Assignment, Mode, Problem, discretise
+from coalloc.problem.budgets import in_clusters
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import book, earliest_start
 from coalloc.schedule import Placement, Schedule
@@ -221,6 +222,12 @@ def _refuse_impossible(problem: Problem, item: _PlacedMode) -> None:
                 f"job {visible(job.id)} alone requires {item.mode.loads[k]:g} of the resource {visible(stock.name)}, "
                 f"whose capacity is {stock.limit:g}"
             )
+    spread = problem.spread(job)
+    if spread is not None and not spread.keeps(in_clusters(problem, item.mode.allocation)):
+        raise CoallocError(
+            f"job {visible(job.id)} is spread over clusters as its max_clusters, min_tasks_per_cluster, slices or "
+            "level exclude"
+        )
     if any(map(gt, item.mode.allocation, problem.rooms(job))):
         by_memory = any(
             n > c.room(job.memory or 0.0) for n, c in zip(item.mode.allocation, problem.classes, strict=True)

@@ -19,6 +19,7 @@ from coalloc.documents.text import quoted
 from coalloc.instance import Instance, Job, Lag, RunningJob, Window
 from coalloc.instance.resources import total_of
 from coalloc.problem import Problem
+from coalloc.problem.shortages import spread_words
 from coalloc.solvers.feasibility import too_late_together, why_crowded, why_infeasible
 
 MOST_REASONS = 400
@@ -55,6 +56,11 @@ def reasons_of(instance: Instance, *, keeps_running: bool = False) -> Iterator[R
         if job.eligible:
             clusters = " or ".join(map(quoted, job.eligible))
             yield Reason(f"job {name} may only use {clusters}", _of_job(job, lambda j: j.replace(eligible=())))
+        if job.is_spread:
+            yield Reason(
+                f"job {name} restricts its tasks in each cluster ({', '.join(spread_words(job))})",
+                _of_job(job, _without_spread),
+            )
         if job.requires:
             features = " and ".join(map(quoted, job.requires))
             yield Reason(f"job {name} requires {features}", _of_job(job, lambda j: j.replace(requires=())))
@@ -88,6 +94,10 @@ def _lag_words(lag: Lag) -> str:
         return f"at {other}"
     most = "" if lag.max is None else f" and at most {lag.max:g} s"
     return f"at least {lag.min:g} s{most} after {other}"
+
+
+def _without_spread(job: Job) -> Job:
+    return job.replace(max_clusters=None, min_tasks_per_cluster=None, slices=None, level=None)
 
 
 def _without_lag(lag: Lag) -> Callable[[Job], Job]:

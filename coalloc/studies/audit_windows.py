@@ -158,6 +158,8 @@ def refuse_unequal(instance: Instance) -> None:
         faults.append("audit does not support after, lags, eligible and requires of jobs")
     if any(job.shapes or job.times or job.deadline is not None for job in instance.jobs):
         faults.append("audit does not support shapes, times and deadline of jobs")
+    if any(job.is_spread for job in instance.jobs):
+        faults.append("audit does not support max_clusters, min_tasks_per_cluster, slices and level of jobs")
     if instance.platform.unavailable:
         faults.append("audit does not support unavailable of the platform; remove it")
     if {group.effective_power for group in groups} != {1.0}:
