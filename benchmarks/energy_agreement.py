@@ -22,13 +22,13 @@ from agreement import COLUMNS, Case, by_solve, judged, rows_of, verdict_on, verd
 from sampling import RESULTS, command_of, exit_with, new_page, run_shown
 
 import coalloc
-from coalloc.allocation import Scope
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import csv_of
 from coalloc.documents.storage import write_atomically
+from coalloc.problem.allocation import Scope
 from coalloc.testing.brute_force_energy import brute_force_energy, brute_force_front
 from coalloc.testing.small import small_metered_instance
 

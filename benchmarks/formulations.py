@@ -29,10 +29,10 @@ from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
 from coalloc.models import formulation_of
 from coalloc.problem import Problem
-from coalloc.result_files import instance_hash
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.bounds.simple import simple_bound
+from coalloc.solvers.files import instance_hash
 
 SLOTS = (250, 150, 100, 50, 25, 15)
 """Slot lengths, % of the mean base time of the instance."""

@@ -23,10 +23,10 @@ import numpy as np
 from bare_easy import easy
 
 import coalloc
-from coalloc.allocation import node_classes
 from coalloc.checker import check
 from coalloc.heuristics.registry import policy_named
-from coalloc.measures import metrics
+from coalloc.measures.metrics import metrics
+from coalloc.problem.allocation import node_classes
 from coalloc.schedule import Schedule
 from coalloc.simulator.engine import Engine, Run
 from coalloc.simulator.policy import Policy, Start, State, Wake

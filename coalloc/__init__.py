@@ -3,6 +3,6 @@
 The public names are those that the stub file ``__init__.pyi`` imports; each is loaded when it is first used.
 """
 
-from coalloc.lazy import attach
+from coalloc.system.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

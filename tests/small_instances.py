@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from coalloc.allocation import Scope, node_classes, tasks_per_cluster
 from coalloc.instance import Instance
+from coalloc.problem.allocation import Scope, node_classes, tasks_per_cluster
 from coalloc.testing.small import (
     NODE_MODEL_SIZE,
     SmallSize,

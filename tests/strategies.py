@@ -12,9 +12,9 @@ from itertools import groupby
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from coalloc.execution import execution_time, link_loads, processing_slowdown
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Switch
 from coalloc.instance.rounding import capacity_limit, slots_up
+from coalloc.problem.execution import execution_time, link_loads, processing_slowdown
 from coalloc.schedule import Placement, Schedule
 
 LAW = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -12,7 +12,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.documents.errors import InternalError
 from coalloc.models import oas_count, pas_node
-from coalloc.solvers import call
+from coalloc.solvers import solve_state
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing.small import NODE_MODEL_SIZE, small_instance, small_package
 from tests.extras import AUTO
@@ -105,7 +105,7 @@ def test_a_subpackage_needs_no_import_of_its_own_and_loads_nothing_before_it_is_
         f"import coalloc, sys; is_complete = dir(coalloc.{package}) == sorted(coalloc.{package}.__all__)\n"
         "print(is_complete, *(name for name in sys.modules if name.startswith('coalloc.')))"
     )
-    assert python(program) == f"True coalloc.lazy coalloc.{package}\n"
+    assert python(program) == f"True coalloc.system coalloc.system.lazy coalloc.{package}\n"
 
 
 def test_versions_are_shown(capsys):
@@ -254,7 +254,7 @@ def test_infeasible_is_said_with_the_job_and_the_link():
 
 def test_a_schedule_of_ours_that_is_wrong_is_a_fault_of_ours(monkeypatch):
     violation = coalloc.results.Violation("overlap", ("J1",), "C1/0", 0.0, 2.0, 1.0, "J1 and J2 hold C1/0")
-    monkeypatch.setattr(call, "check", lambda *_: [violation])
+    monkeypatch.setattr(solve_state, "check", lambda *_: [violation])
     with pytest.raises(InternalError, match="the schedule of a solver has 1 violations: J1 and J2 hold C1/0"):
         coalloc.solve(tiny(), slot=50)
 

@@ -11,8 +11,8 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
-from coalloc.constraint import PlacedJob, Row
 from coalloc.extend import Constraint, NodeClass, NotTogether, RegularObjective, TimeRow
+from coalloc.problem.constraint import PlacedJob, Row
 from coalloc.solvers.backends import cpsat
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
 

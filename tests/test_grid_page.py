@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from coalloc.grid_measures import GRID_METRICS
+from coalloc.measures.grid import GRID_METRICS
 from coalloc.studies.grid import COLUMNS
 from coalloc.workloads.weeks.spec import MergeSpec, TraceSpec
 

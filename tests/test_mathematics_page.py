@@ -84,7 +84,7 @@ def test_the_constants_have_the_values_that_the_page_gives():
 
 def test_the_models_and_the_page_number_the_same_equations():
     package = ROOT / "coalloc"
-    modules = [*(package / "models").glob("*.py"), *(package / "solvers" / "bounds").glob("energy_by_*.py")]
+    modules = [*(package / "models").glob("*.py"), *(package / "solvers" / "energy").glob("bound_by_*.py")]
     in_code = set(re.findall(OUR_NUMBERS, "\n".join(path.read_text(encoding="utf-8") for path in modules)))
     on_page = {number for block in MATHS.findall(PAGE) for number in re.findall(rf"&& {OUR_NUMBERS}", block)}
     assert in_code == on_page

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import coalloc
-from coalloc.groups import GROUPINGS, metrics_by
-from coalloc.measures import JOB_METRICS, METRICS
-from coalloc.timeline import COLUMNS, series
+from coalloc.measures.groups import GROUPINGS, metrics_by
+from coalloc.measures.metrics import JOB_METRICS, METRICS
+from coalloc.measures.timeline import COLUMNS, series
 
 PAGE = (Path(__file__).parents[1] / "docs" / "metrics.md").read_text(encoding="utf-8")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import coalloc
-from coalloc.schemas import KINDS
+from coalloc.api.schemas import KINDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 SPEC = importlib.util.spec_from_file_location("reference", DOCS / "making" / "reference.py")

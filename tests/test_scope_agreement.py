@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import coalloc
-from coalloc.allocation import Scope
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.models import formulation_of
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
+from coalloc.problem.allocation import Scope
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing.brute_force import Objective, brute_force_oas

@@ -10,7 +10,7 @@ import pytest
 from coalloc import Sharing
 from coalloc.heuristics.loras import MIXES
 from coalloc.heuristics.registry import POLICIES
-from coalloc.sharing_measures import SHARING_METRICS
+from coalloc.measures.sharing import SHARING_METRICS
 from tests.test_mathematics_page import resolve
 
 DOCS = Path(__file__).parents[1] / "docs"

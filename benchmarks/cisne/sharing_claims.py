@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from sharing_results import Array, Results
 
-from coalloc.intervals import ConfidenceInterval, mean_interval, statistic_interval
-from coalloc.stability import RUN_METRICS, relative_stability, stability, stability_terms
+from coalloc.measures.intervals import ConfidenceInterval, mean_interval, statistic_interval
+from coalloc.measures.stability import RUN_METRICS, relative_stability, stability, stability_terms
 
 PROFILES = {"xwindows": "XWindows", "internet": "Internet"}
 """Profiles that Figure 8 shows: the source leaves out Shell, which is rare and needs no interaction."""

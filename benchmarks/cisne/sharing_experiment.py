@@ -21,8 +21,8 @@ from coalloc.bench.outcomes import Outcome, Row, is_failed
 from coalloc.bench.running import Progress, outcomes_of, run_calls
 from coalloc.bench.workers import LocalWorkers
 from coalloc.instance import CoallocError
-from coalloc.sharing_measures import dedicated, least_makespan
-from coalloc.stability import makespan_ratio
+from coalloc.measures.sharing import dedicated, least_makespan
+from coalloc.measures.stability import makespan_ratio
 
 SPECIFICATION = Path(__file__).resolve().parent / "cisne.toml"
 

@@ -11,9 +11,9 @@ from sharing_claims import PROFILES, SLIGHTLY_PERCEPTIBLE
 from sharing_results import VALUATIONS, Results, value_intervals
 
 from coalloc.display import palette
-from coalloc.intervals import ConfidenceInterval, mean_interval
+from coalloc.measures.intervals import ConfidenceInterval, mean_interval
+from coalloc.measures.sharing import KAPPA, LATENCY_OF_USER
 from coalloc.plot.axes import label, new_figure, series_style, title
-from coalloc.sharing_measures import KAPPA, LATENCY_OF_USER
 
 MIX_COLOURS = (palette.BASE[0], palette.BASE[1], palette.BASE[2])
 """Of SJF-JFirst, FCFS-FFit, SNPF-BFit."""

@@ -17,7 +17,7 @@ from coalloc.bench.outcomes import Row
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
-from coalloc.intervals import ConfidenceInterval, mean_interval
+from coalloc.measures.intervals import ConfidenceInterval, mean_interval
 from coalloc.plot.pictures import write_figure
 
 SCENARIOS = "scenarios"

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sharing_experiment import Experiment, Point, Study
 
 from coalloc.bench.outcomes import Row
-from coalloc.intervals import ConfidenceInterval, statistic_interval
-from coalloc.stability import RUN_METRICS, relative_stability, stability, stability_terms
+from coalloc.measures.intervals import ConfidenceInterval, statistic_interval
+from coalloc.measures.stability import RUN_METRICS, relative_stability, stability, stability_terms
 
 Array = NDArray[np.float64]
 Valuation = Callable[[Array], Array]

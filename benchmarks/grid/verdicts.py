@@ -15,7 +15,7 @@ import pandas as pd
 from scenarios import AS_BUILT, BEST, CORES_PER_BOARD, Scenario
 from standing import Interval, Standing, by_coverage, by_efficiency, by_mean
 
-from coalloc.intervals import ConfidenceInterval, mean_interval
+from coalloc.measures.intervals import ConfidenceInterval, mean_interval
 from coalloc.rules.brokering import STRATEGIES
 from coalloc.studies.rankings import degradation
 

@@ -12,7 +12,7 @@ import pandas as pd
 from measures import OAS, OAS_LEFT, OPTIMUM
 from results_table import SLOT, Results, solve_column
 
-from coalloc.intervals import ConfidenceInterval, mean_interval
+from coalloc.measures.intervals import ConfidenceInterval, mean_interval
 
 CLASSICS = ("FCFS", "SJF", "BJF", "FPFS", "SPT", "LPT")
 PAS = tuple(f"PAS-{name}" for name in CLASSICS)

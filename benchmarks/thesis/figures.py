@@ -14,7 +14,7 @@ from measures import OAS, OAS_LEFT, OPTIMUM, SLOWDOWN_EDGES
 from results_table import Results, picked, solve_column
 
 from coalloc.display import palette
-from coalloc.intervals import ConfidenceInterval, mean_interval
+from coalloc.measures.intervals import ConfidenceInterval, mean_interval
 from coalloc.plot.axes import label, new_figure, series_style, title
 
 ALL_OAS = (OPTIMUM, OAS_LEFT, OAS)

@@ -22,7 +22,7 @@ from coalloc import Instance, Job
 from coalloc.bench.tables import Table, markdown
 from coalloc.display import palette
 from coalloc.documents.storage import write_atomically
-from coalloc.intervals import mean_interval
+from coalloc.measures.intervals import mean_interval
 from coalloc.plot.axes import label, new_figure, series_style, title
 from coalloc.plot.pictures import write_figure
 from coalloc.workloads.communication import MB_PER_GB

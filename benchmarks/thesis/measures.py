@@ -20,7 +20,7 @@ import coalloc
 from coalloc import Instance, Schedule
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Row
-from coalloc.measures import busy_time
+from coalloc.measures.metrics import busy_time
 
 REFERENCE = "reference"
 """Strategy of the rows that hold bounds and optima."""

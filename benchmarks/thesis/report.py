@@ -18,7 +18,7 @@ from coalloc.bench.provenance import code_sentence
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
 from coalloc.instance import CoallocError
-from coalloc.intervals import ConfidenceInterval, mean_interval
+from coalloc.measures.intervals import ConfidenceInterval, mean_interval
 from coalloc.plot.pictures import write_figure
 
 TIMES = {"makespan": "makespan", "response_mean": "response", "wait_mean": "wait", "execution_mean": "execution"}

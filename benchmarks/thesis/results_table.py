@@ -15,7 +15,7 @@ from experiment import Experiment
 from measures import METRICS, OAS, OAS_LEFT, OPTIMUM, RANKS, REFERENCE
 
 from coalloc.bench.outcomes import Row
-from coalloc.measures import FORMER_NAMES
+from coalloc.measures.metrics import FORMER_NAMES
 
 SLOT = 50.0
 """Slot of OAS where nothing else is said, percent of the mean base time. Source: thesis 3.2.2.1."""

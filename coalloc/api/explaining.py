@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from coalloc.allocation import Scope
 from coalloc.api.solving import as_fixed, solve
 from coalloc.checker import check
-from coalloc.constraint import Constraint, LatestEnd
 from coalloc.display.wording import with_unit
 from coalloc.documents.arguments import picture_of, public
 from coalloc.documents.text import quoted
@@ -17,12 +15,14 @@ from coalloc.explanations.bounding import OptimumOf, bound_of, changes, what_mov
 from coalloc.explanations.infeasible import why_no_schedule
 from coalloc.explanations.reasons import Explanation, Reason
 from coalloc.explanations.waiting import why_waits
-from coalloc.fixed import Fixed, fixings, pinned
 from coalloc.instance import CoallocError, Instance
 from coalloc.objectives import Criterion, Objective, RegularObjective, objective_of
-from coalloc.observed import in_shapes
 from coalloc.problem import Links, Problem, Slot, discretise, slot_seconds
+from coalloc.problem.allocation import Scope
+from coalloc.problem.constraint import Constraint, LatestEnd
+from coalloc.problem.fixed import Fixed, fixings, pinned
 from coalloc.schedule import Placement, Schedule
+from coalloc.schedule.observed import in_shapes
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
 from coalloc.solvers.time_shift import Shifted, shifted
 

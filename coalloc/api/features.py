@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
-from coalloc import checker
+from coalloc.checker import checker
 from coalloc.heuristics.registry import POLICIES
 from coalloc.instance.features import FEATURES
 from coalloc.problem import discretisation
 from coalloc.simulator.policy import ENFORCED, ListsFeatures
 from coalloc.simulator.replaying import Starts
-from coalloc.solvers import package
-from coalloc.solvers.bounds import energy
+from coalloc.solvers.energy import bounds as energy
+from coalloc.solvers.packages import solving as package
 
 
 def supported_features() -> Iterator[tuple[str, frozenset[str]]]:

@@ -14,12 +14,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from coalloc.allocation import Scope
 from coalloc.checker import check
-from coalloc.constraint import Constraint
 from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.documents.errors import ArgumentError, Fault
-from coalloc.fixed import Fixed, fixings
 from coalloc.instance import CoallocError, Instance
 from coalloc.models.registry import (
     ENERGY_FORMULATIONS,
@@ -29,20 +26,23 @@ from coalloc.models.registry import (
     module_name,
 )
 from coalloc.objectives import OBJECTIVES, Criterion, Objective, RegularObjective, objective_of
+from coalloc.power.sites import Working
 from coalloc.problem import Links, Slot, discretise, slot_seconds
-from coalloc.result_files import instance_hash
+from coalloc.problem.allocation import Scope
+from coalloc.problem.constraint import Constraint
+from coalloc.problem.fixed import Fixed, fixings
 from coalloc.schedule import Placement, Schedule
-from coalloc.site_meter import Working
 from coalloc.solvers.backends.failing import noting
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.cancelling import cancellable
 from coalloc.solvers.feasibility import why_without_place
+from coalloc.solvers.files import instance_hash
 from coalloc.solvers.lexicographic import solve_in_order
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
 from coalloc.solvers.time_shift import shifted
-from coalloc.versions import versions
+from coalloc.system.versions import versions
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -237,7 +237,7 @@ def solve(
         if start is not None or constraints:
             what = "start requires" if start is not None else "fixed requires" if fixed else "constraints require"
             raise CoallocError(f"{what} model 'oas', got {model!r}")
-        from coalloc.solvers.package import solve_package
+        from coalloc.solvers.packages.solving import solve_package
 
         return solve_package(instance, options, formulation=chosen, progress=reporter, run_model=run_model)
 
@@ -340,7 +340,7 @@ def build_model(
     elif horizon is not None or constraints:
         raise CoallocError(f"horizon, constraints and fixed require model 'oas', got {model!r}")
     else:
-        from coalloc.solvers.package import build_package
+        from coalloc.solvers.packages.solving import build_package
 
         built = build_package(instance, options, formulation)
     built.formulation = _module_of(options, formulation)
@@ -521,7 +521,7 @@ def lower_bound(
     if nowhere:
         raise CoallocError("\n".join(nowhere))
     if not isinstance(asked, RegularObjective):
-        from coalloc.solvers.bounds.energy import energy_bound
+        from coalloc.solvers.energy.bounds import energy_bound
 
         return energy_bound(
             given.instance,

@@ -17,7 +17,7 @@ from coalloc.bench.outcomes import Row, has_run, is_failed, is_solved
 from coalloc.bench.statistics import mean_ratio
 from coalloc.bench.summary import TOLERANCE, counted_time
 from coalloc.bench.tables import Table
-from coalloc.intervals import LEAST_SAMPLES, ConfidenceInterval
+from coalloc.measures.intervals import LEAST_SAMPLES, ConfidenceInterval
 
 FLOOR = 0.01
 """Seconds added to both times of a ratio, so that the noise of samples of milliseconds does not count."""

@@ -21,7 +21,7 @@ from coalloc.documents.storage import FilePath
 from coalloc.documents.strict_json import layout
 from coalloc.instance import Fault, Instance, InstanceError
 from coalloc.instance.files import INSTANCE
-from coalloc.result_files import instance_hash
+from coalloc.solvers.files import instance_hash
 
 HELD_TEXTS = 4
 """Texts of instances that are held at a time; samples come in the order of their instances."""

@@ -18,11 +18,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import coalloc
-from coalloc.versions import versions
+from coalloc.system.versions import versions
 
 PACKAGE = Path(coalloc.__file__).resolve().parent
 DECISIVE = ("coalloc", "python", "highspy", "ortools", "pumpkin-solver", "pyomo", "numpy", "scipy")
-"""What decides a result, by its name in :func:`coalloc.versions.versions`."""
+"""What decides a result, by its name in :func:`coalloc.system.versions.versions`."""
 NOT_DECISIVE = ("bench", "cli", "intervals.py", "plot", "studies", "workloads")
 """Rooms that do not change what comes out for a given instance."""
 

@@ -1,6 +1,6 @@
 """A worker: a process that has loaded the library, and forks itself for every sample that it is asked for.
 
-It runs at the other end of two pipes (:mod:`coalloc.processes`), so that a daemonic process
+It runs at the other end of two pipes (:mod:`coalloc.system.processes`), so that a daemonic process
 (a worker of Dask) can have one, too. It never runs a solver itself: HiGHS's threads belong to a
 process, and HiGHS and OR-Tools cannot live in one.
 """

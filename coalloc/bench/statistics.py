@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coalloc.intervals import ConfidenceInterval, mean_interval
+from coalloc.measures.intervals import ConfidenceInterval, mean_interval
 
 SHIFT = 1.0
 """Shift of the geometric mean of times, s."""
@@ -28,7 +28,7 @@ def geometric_mean(numbers: Sequence[float], shift: float = 0.0) -> float | None
 def mean_ratio(ratios: Sequence[float], rng: np.random.Generator) -> ConfidenceInterval | None:
     """Return the geometric mean of paired ratios, with the interval of the mean of their logarithms; None of nothing.
 
-    The interval of few ratios is nan, as that of :func:`coalloc.intervals.mean_interval`.
+    The interval of few ratios is nan, as that of :func:`coalloc.measures.intervals.mean_interval`.
     """
     if not len(ratios):
         return None

@@ -20,7 +20,7 @@ import psutil
 from coalloc.bench.outcomes import NOT_RUN, Outcome, Row
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
-from coalloc.measures import FORMER_NAMES
+from coalloc.measures.metrics import FORMER_NAMES
 
 VERSION = 1
 APPLICATION = 0x434F4142

@@ -15,7 +15,7 @@ from coalloc.bench.protocol import Message, Task, read_message, write_message
 from coalloc.bench.provenance import code_versions
 from coalloc.bench.server import ONE_THREAD
 from coalloc.instance import CoallocError
-from coalloc.processes import child_command
+from coalloc.system.processes import child_command
 
 ATTEMPTS = 2
 """How often a sample is started whose process something else has killed."""

@@ -8,7 +8,7 @@ of functions here, so that ``--help`` and ``--version`` answer at once.
 import os
 import sys
 
-from coalloc.processes import private_output
+from coalloc.system.processes import private_output
 
 __all__ = ["main"]
 

@@ -66,7 +66,7 @@ def start(
 
 def versions(as_json: Json = False, _: Quiet = False) -> ExitCode:
     """Print the versions of coalloc and its main dependencies, for bug reports."""
-    from coalloc.versions import versions as found
+    from coalloc.system.versions import versions as found
 
     if as_json:
         say_json(found())

@@ -17,7 +17,7 @@ from coalloc.cli.pairs import share
 
 if TYPE_CHECKING:
     from coalloc import Instance, Schedule
-    from coalloc.results import Violation
+    from coalloc.checker import Violation
 
 InstanceFile = Annotated[
     str, Argument(metavar="INSTANCE", help="Instance file, or example:NAME for a bundled instance.")

@@ -102,8 +102,8 @@ def read_schedule(path: Path) -> Schedule:
     """Return the schedule of a schedule file or of a result file."""
     from coalloc.documents.kinds import load_document, value_of
     from coalloc.instance import Fault, InstanceError
-    from coalloc.result_files import RESULT
-    from coalloc.schedule_files import SCHEDULE
+    from coalloc.schedule.files import SCHEDULE
+    from coalloc.solvers.files import RESULT
 
     document, faults = load_document(path)
     if document.get("format") != RESULT.format:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coalloc import Instance
-    from coalloc.groups import By
-    from coalloc.results import SimulationResult
+    from coalloc.measures.groups import By
+    from coalloc.simulator.result import SimulationResult
 
 MEASURES = "Metrics"
 """Panel of the help page."""
@@ -87,7 +87,7 @@ class Measuring:
 
     def check(self, has_table: bool) -> None:
         """Raise where options do not go together, before anything runs."""
-        from coalloc.groups import By, week_of
+        from coalloc.measures.groups import By, week_of
 
         if self.by is None:
             given = {"--table": has_table, "--epoch": self.epoch is not None, "--time-zone": self.time_zone is not None}
@@ -102,7 +102,7 @@ class Measuring:
         """Raise where no job arrives in the window, before anything runs."""
         import numpy as np
 
-        from coalloc.measures import arriving
+        from coalloc.measures.metrics import arriving
 
         arriving(np.array([job.arrival for job in instance.jobs], dtype=np.float64), self.after, self.before)
 

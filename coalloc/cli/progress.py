@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from coalloc.bench.plan import Sample
     from coalloc.bench.running import Progress as BenchProgress
     from coalloc.bench.running import Report
-    from coalloc.results import TracePoint
     from coalloc.simulator.engine import Position
+    from coalloc.solvers.result import TracePoint
 
 REFRESHES_PER_SECOND = 8
 

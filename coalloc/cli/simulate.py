@@ -25,7 +25,7 @@ from coalloc.cli.tables import write_table
 
 if TYPE_CHECKING:
     from coalloc import Instance
-    from coalloc.results import SimulationResult
+    from coalloc.simulator.result import SimulationResult
 
 INPUT, ENGINE = "Policy and platform", "Simulation"
 """Panels of the help page, beside that of the files."""
@@ -333,8 +333,8 @@ def _joules(run: SimulationResult) -> dict[str, float]:
 
 def _document(run: SimulationResult, engine: dict[str, Any]) -> dict[str, Any]:
     """Return what a run was asked for and what came of it."""
-    from coalloc.result_files import instance_hash
-    from coalloc.versions import versions
+    from coalloc.solvers.files import instance_hash
+    from coalloc.system.versions import versions
 
     return {
         "instance": run.instance.name,

@@ -89,6 +89,6 @@ def result_text(result: SolveResult) -> str:
     """Return the result document, as ``write_result`` writes it, without the last newline."""
     from coalloc.documents.kinds import document_of
     from coalloc.documents.strict_json import layout
-    from coalloc.result_files import RESULT, result_document
+    from coalloc.solvers.files import RESULT, result_document
 
     return layout(document_of(result_document(result), RESULT))

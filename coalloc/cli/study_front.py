@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 import coalloc
-from coalloc.allocation import Scope
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance, slot_of
 from coalloc.cli.options import Json, Quiet
@@ -28,6 +27,7 @@ from coalloc.cli.studying import (
 )
 from coalloc.cli.tables import show_table, text_of, text_table, written_table
 from coalloc.display.wording import plural
+from coalloc.problem.allocation import Scope
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -116,7 +116,7 @@ def grid(
 def _words(table: pd.DataFrame) -> str:
     """Return a row per strategy, and what power management changes."""
     from coalloc.display.wording import percent_text
-    from coalloc.grid_measures import GRID_METRICS
+    from coalloc.measures.grid import GRID_METRICS
     from coalloc.studies.grid_report import savings, summary
 
     six = "{:.6g}".format

@@ -48,7 +48,7 @@ def interval_text(low: float, high: float, form: Callable[[float], str]) -> str:
 
 def interval_note(lows: Iterable[float], samples: str) -> list[str]:
     """Return why a table lacks intervals, as a line, where it does; ``samples`` is what they are over."""
-    from coalloc.intervals import LEAST_SAMPLES
+    from coalloc.measures.intervals import LEAST_SAMPLES
 
     lacking = any(math.isnan(low) for low in lows)
     return [f"95 % confidence intervals require at least {LEAST_SAMPLES} {samples}."] if lacking else []

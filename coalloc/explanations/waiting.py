@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from coalloc.allocation import Allocation, allocation_of
 from coalloc.display.wording import instant_text, number_text, plural
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance import Job
 from coalloc.instance.rounding import slots_up, time_tolerance
 from coalloc.problem import Problem
+from coalloc.problem.allocation import Allocation, allocation_of
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import fillings, room_for
 from coalloc.rules.spreading import Spreading

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from operator import itemgetter, le
 from typing import Literal
 
-from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
 from coalloc.heuristics.over_time import Filling, ShapeFilling
 from coalloc.instance import Job
+from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.orders import Order, ordered_at
 from coalloc.rules.queues import Places, WaitingJobs, waiting_jobs

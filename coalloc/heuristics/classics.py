@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import sub
 
-from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.over_time import Filling
+from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Choose, RuleName
 from coalloc.rules.orders import Order
 from coalloc.rules.queues import WaitingJobs, waiting_jobs

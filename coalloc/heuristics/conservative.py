@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from operator import attrgetter, le
 from typing import Literal, NamedTuple
 
-from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
 from coalloc.instance import Job
+from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.availability import Availability, earliest
 from coalloc.rules.orders import Order, ordered_at

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
-from coalloc.allocation import Scope
 from coalloc.documents.text import quoted
 from coalloc.heuristics.assignments import Assignments, Plans
 from coalloc.heuristics.backfilling import Easy
@@ -19,6 +18,7 @@ from coalloc.heuristics.classics import ListPolicy
 from coalloc.heuristics.conservative import Conservative
 from coalloc.instance import Cluster, CoallocError, Job, Platform
 from coalloc.instance.power import require_power_states
+from coalloc.problem.allocation import Scope
 from coalloc.rules.brokering import STRATEGIES, VIEWS, Factor, SpeedView, StrategyName, balanced_energy, factors_of
 from coalloc.simulator.policy import Policy, Running
 from coalloc.simulator.site import Partition, Site

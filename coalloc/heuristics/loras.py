@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from coalloc.allocation import Scope
 from coalloc.instance import CoallocError
+from coalloc.problem.allocation import Scope
 from coalloc.rules.node_choice import SELECTIONS, Board, NodeLimit, NodeOrder, Selection
 from coalloc.rules.orders import ordered_at
 from coalloc.simulator.policy import Start, State

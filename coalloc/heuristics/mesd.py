@@ -16,10 +16,10 @@ from functools import reduce
 from operator import gt, or_, sub
 from typing import ClassVar
 
-from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.over_time import Admission, availability_of, counts_of
 from coalloc.heuristics.plans import Admits, Planned, Turns, always
 from coalloc.instance import CoallocError, Job
+from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, Choose, filling_order
 from coalloc.rules.availability import Availability
 from coalloc.rules.mesd import AskedChoice, Choice, Slowdown, by_named_times, mesd_allocation, where_usable

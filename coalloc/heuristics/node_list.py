@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from coalloc.allocation import Scope
-from coalloc.execution import dedicated_time
 from coalloc.heuristics.classics import less
 from coalloc.heuristics.over_time import NodesOverTime
 from coalloc.instance import Job, Platform
 from coalloc.instance.platform import Node
 from coalloc.instance.power import node_watts, require_watts
+from coalloc.problem.allocation import Scope
+from coalloc.problem.execution import dedicated_time
 from coalloc.rules.orders import OrderName, ordered_at
 from coalloc.simulator.policy import Start, State
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from operator import sub
 from typing import ClassVar
 
-from coalloc.allocation import Scope, allocation_of
 from coalloc.documents.values import Count
 from coalloc.heuristics.over_time import Admission
 from coalloc.heuristics.plans import Planned, due, without
 from coalloc.heuristics.snapshots import bandwidth_left, snapshot
 from coalloc.instance import CoallocError, Job, RunningJob
 from coalloc.problem import Assignment, Links, Problem, discretise, slot_seconds
+from coalloc.problem.allocation import Scope, allocation_of
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.simulator.policy import Start, State

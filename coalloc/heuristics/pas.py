@@ -12,19 +12,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from coalloc.allocation import NodeClass, Scope
-from coalloc.constraint import Constraint
 from coalloc.documents.values import Count
 from coalloc.heuristics.over_time import Admission
 from coalloc.heuristics.snapshots import snapshot_of_now
 from coalloc.instance import CoallocError, Job
 from coalloc.problem import Links, Mode, Problem, discretise, shortage
+from coalloc.problem.allocation import NodeClass, Scope
+from coalloc.problem.constraint import Constraint
 from coalloc.rules.orders import ordered_at
 from coalloc.rules.selection import selected
 from coalloc.simulator.policy import Start, State
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.package_placing import Placed, place_package
-from coalloc.solvers.search.packages import Work
+from coalloc.solvers.packages.placing import Placed, place_package
+from coalloc.solvers.packages.search import Work
 
 Selection = Literal["fcfs", "sjf", "bjf", "fpfs", "spt", "lpt"]
 PackageModel = Literal["pas", "cbs", "jpr"]

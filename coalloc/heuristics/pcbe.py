@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from coalloc.allocation import NodeClass, Scope
-from coalloc.execution import dedicated_time, execution_time
 from coalloc.heuristics.classics import less
 from coalloc.heuristics.node_list import on_node
 from coalloc.heuristics.over_time import NodesOverTime
 from coalloc.instance import Job, NodeGroup, Platform
 from coalloc.instance.power import known_watts, require_watts
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
+from coalloc.problem.allocation import NodeClass, Scope
+from coalloc.problem.execution import dedicated_time, execution_time
 from coalloc.simulator.policy import Running, Start, State
 
 Floats = NDArray[np.float64]

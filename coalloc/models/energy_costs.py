@@ -1,6 +1,6 @@
 """What the energy models charge: joules of a mode, watts of a node that has a busy core, idle watts.
 
-Energy of a schedule that ends at makespan C (:mod:`coalloc.meter`, idle always) is
+Energy of a schedule that ends at makespan C (:mod:`coalloc.power.meter`, idle always) is
 
     sum of the joules of the modes + sum over switched classes of extra watts * busy seconds + idle watts * C
 
@@ -17,11 +17,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coalloc.allocation import Allocation
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError
 from coalloc.instance.power import known_watts, require_watts
 from coalloc.problem import Mode, Problem
+from coalloc.problem.allocation import Allocation
 
 SIZE = 64.0
 """Size of the last instant in the units of a model, within a factor of the square root of 2."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coalloc.allocation import NodeClass
 from coalloc.instance import Cluster
 from coalloc.instance.power import known_power_states, known_watts, require_power_states, require_watts
 from coalloc.instance.power_states import PowerStates
+from coalloc.power.sites import Working
 from coalloc.problem import Problem
-from coalloc.site_meter import Working
+from coalloc.problem.allocation import NodeClass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import pyomo.environ as pyo
 
-from coalloc.execution import execution_time
 from coalloc.instance.rounding import time_tolerance
 from coalloc.models.energy_costs import unit_of
 from coalloc.models.energy_rates import Rates
 from coalloc.problem import Problem
+from coalloc.problem.execution import execution_time
 
 
 @dataclass(frozen=True, slots=True)

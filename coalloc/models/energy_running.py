@@ -1,7 +1,7 @@
 """Jobs that run already, in the models of energy: they draw until they end, or until the schedule does.
 
-A schedule is metered to the last end of its own jobs (:mod:`coalloc.meter`), so a running job counts for the lesser
-of its end and the makespan: (Q1) to (Q3) of docs/mathematics.md. ``model.unit`` is the unit of time, s.
+A schedule is metered to the last end of its own jobs (:mod:`coalloc.power.meter`), so a running job counts for
+the lesser of its end and the makespan: (Q1) to (Q3) of docs/mathematics.md. ``model.unit`` is the unit of time, s.
 """
 
 from __future__ import annotations

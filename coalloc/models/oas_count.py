@@ -14,8 +14,6 @@ from collections.abc import Iterator, Sequence
 
 import pyomo.environ as pyo
 
-from coalloc.allocation import Stock
-from coalloc.execution import link_load
 from coalloc.models.budgets import add_budget_rows, set_choices
 from coalloc.models.spreads import Run, add_spread_rows, set_spreads
 from coalloc.models.time_grid import (
@@ -36,6 +34,8 @@ from coalloc.models.time_grid import (
 )
 from coalloc.objectives import Criterion, Objective
 from coalloc.problem import Assignment, Problem
+from coalloc.problem.allocation import Stock
+from coalloc.problem.execution import link_load
 from coalloc.schedule import Schedule, schedule_of
 
 

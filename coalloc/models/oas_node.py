@@ -17,7 +17,6 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
 from coalloc.models.budgets import add_budget_rows, set_choices
 from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name, unique
@@ -25,6 +24,7 @@ from coalloc.models.spreads import Run, add_spread_rows, set_spreads
 from coalloc.models.time_grid import Grid, add_scope_rows, chosen, set_parts
 from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Assignment, NotTogetherRow, Problem
+from coalloc.problem.execution import link_load
 from coalloc.schedule import Occupation, Schedule, assign_nodes, schedule_of
 
 LARGEST_BANDWIDTH = 100.0

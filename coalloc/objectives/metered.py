@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from coalloc.instance import Instance
-from coalloc.meter import energy
 from coalloc.objectives.objective import Objective
+from coalloc.power.meter import energy
 from coalloc.schedule import Schedule
 
 

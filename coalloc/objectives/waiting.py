@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from coalloc.instance import Instance, Job
-from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
+from coalloc.measures.metrics import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.objectives.objective import Ramp, RegularObjective
 
 

@@ -17,17 +17,17 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from coalloc.allocation import is_coallocated
 from coalloc.checker import check
 from coalloc.display.wording import TimeUnit, duration_text, plural, unit_for
-from coalloc.execution import link_loads
 from coalloc.instance import Cluster, CoallocError, Instance, Job, Platform, RunningJob
 from coalloc.instance.numbering import intervals_of, unknown_ranges
 from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, time_tolerance
-from coalloc.observed import placed_jobs
-from coalloc.observed_sharing import observe_sharing
+from coalloc.measures.observed_sharing import observe_sharing
+from coalloc.problem.allocation import is_coallocated
+from coalloc.problem.execution import link_loads
 from coalloc.schedule import Schedule
+from coalloc.schedule.observed import placed_jobs
 
 SMALLEST_GAP = 0.4
 GAP_SHARE = 0.012

@@ -13,12 +13,12 @@ from coalloc.documents.arguments import public
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
-from coalloc.meter import Idle, PowerCurve, power_curve
+from coalloc.measures.timeline import step_means
 from coalloc.plot.pictures import DATELESS, picture_format, static_picture
 from coalloc.plot.static import KEY, RAW, Writer
+from coalloc.power.meter import Idle, PowerCurve, power_curve
+from coalloc.power.sites import Working
 from coalloc.schedule import Schedule
-from coalloc.site_meter import Working
-from coalloc.timeline import step_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

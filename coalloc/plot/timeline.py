@@ -25,12 +25,12 @@ from coalloc.display.wording import (
 )
 from coalloc.documents.arguments import public
 from coalloc.instance import Instance
-from coalloc.meter import Idle
-from coalloc.observed import Floats
+from coalloc.measures.timeline import LOAD, SHARE, Timeline, timeline_of
 from coalloc.plot.axes import RAW, label, page_figure, title
 from coalloc.plot.pictures import chart_format, write_figure
+from coalloc.power.meter import Idle
 from coalloc.schedule import Schedule
-from coalloc.timeline import LOAD, SHARE, Timeline, timeline_of
+from coalloc.schedule.observed import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from coalloc.allocation import Allocation, allocation_of
 from coalloc.instance import RunningJob
+from coalloc.problem.allocation import Allocation, allocation_of
 from coalloc.problem.frame import Frame
 
 

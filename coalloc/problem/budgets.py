@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from coalloc.allocation import Allocation, tasks_per_cluster
-from coalloc.constraint import Budget
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError
+from coalloc.problem.allocation import Allocation, tasks_per_cluster
 from coalloc.problem.choices import Mode
+from coalloc.problem.constraint import Budget
 from coalloc.problem.frame import Frame
 
 Tasks = tuple[int, ...]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from coalloc.allocation import Allocation
+from coalloc.problem.allocation import Allocation
 
 Spans = Mapping[int, tuple[float, float]]
 """Start and end, ticks, of jobs by index."""

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable
 from typing import Annotated
 
-from coalloc.allocation import Scope, node_classes, reserved_nodes, switched_classes
-from coalloc.constraint import Constraint, Stated, stated
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.features import UnsupportedFeature, refuse_unsupported
 from coalloc.instance.time_base import TimeBase
+from coalloc.problem.allocation import Scope, node_classes, reserved_nodes, switched_classes
+from coalloc.problem.constraint import Constraint, Stated, stated
 from coalloc.problem.frame import Links, Rounding
 from coalloc.problem.lowering import lowered
 from coalloc.problem.problem import MAX_MODES, Problem

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from coalloc.allocation import NodeClass, Scope, Stock, counted_groups, has_too_little, stocks_of
-from coalloc.constraint import Constraint, Release
-from coalloc.execution import dedicated_time, execution_time, processing_slowdown
 from coalloc.instance import Instance, Job
 from coalloc.instance.resources import of_nodes, tasks_on_node, tasks_within
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up
 from coalloc.instance.spread import Spread, Tasks, spread_of
 from coalloc.instance.time_base import TimeBase
+from coalloc.problem.allocation import NodeClass, Scope, Stock, counted_groups, has_too_little, stocks_of
 from coalloc.problem.choices import Mode
+from coalloc.problem.constraint import Constraint, Release
+from coalloc.problem.execution import dedicated_time, execution_time, processing_slowdown
 from coalloc.problem.resources import LinkBandwidth, NodeMemory, Pool, Resource, crowded_nodes
 
 Rounding = Literal["up", "down"]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import chain
 
 from coalloc.documents.text import quoted
-from coalloc.execution import execution_time
 from coalloc.instance import CoallocError, Job
 from coalloc.problem.choices import SpeedLevel
+from coalloc.problem.execution import execution_time
 from coalloc.problem.frame import Frame
 from coalloc.problem.shortages import shortage
 

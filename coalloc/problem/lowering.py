@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from coalloc.constraint import Constraint, Cumulative, NotCumulative
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, as_resources
 from coalloc.instance.limits import Limit
+from coalloc.problem.constraint import Constraint, Cumulative, NotCumulative
 
 
 def lowered(instance: Instance, constraints: Iterable[Constraint]) -> tuple[Instance, tuple[Constraint, ...]]:

@@ -15,17 +15,17 @@ from functools import cached_property, reduce
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
 
-from coalloc.allocation import Allocation, Stock
-from coalloc.constraint import Cumulative, NotTogether, TimeRow, jobs_of
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.calendar import Calendar, common_period
 from coalloc.instance.features import UnsupportedFeature
 from coalloc.instance.rounding import slots_down, slots_up
+from coalloc.problem.allocation import Allocation, Stock
 from coalloc.problem.allowed_slots import AllowedSlots
 from coalloc.problem.blocks import Busy, blocks_of, busy_of
 from coalloc.problem.budgets import BudgetRow, budget_row
 from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
+from coalloc.problem.constraint import Cumulative, NotTogether, TimeRow, jobs_of
 from coalloc.problem.counting import compositions, num_compositions, numbered
 from coalloc.problem.frame import Frame
 from coalloc.problem.levels import SpeedLevels

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from coalloc.allocation import Stock
-from coalloc.execution import link_load, link_load_table
 from coalloc.instance import Instance, Job
 from coalloc.instance.resources import contended_nodes, of_nodes
+from coalloc.problem.allocation import Stock
+from coalloc.problem.execution import link_load, link_load_table
 
 
 @dataclass(frozen=True, slots=True)

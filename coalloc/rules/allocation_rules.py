@@ -14,9 +14,9 @@ from functools import lru_cache
 from itertools import compress
 from typing import Any, Literal
 
-from coalloc.allocation import Allocation, NodeClass, Scope
-from coalloc.execution import dedicated_time, execution_time
 from coalloc.instance import Job
+from coalloc.problem.allocation import Allocation, NodeClass, Scope
+from coalloc.problem.execution import dedicated_time, execution_time
 from coalloc.rules.capacity_vectors import Memories, Order
 
 Choose = Callable[[Job, Sequence[int]], Allocation | None]

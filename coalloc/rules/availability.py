@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from operator import add, le
 from typing import NamedTuple
 
-from coalloc.allocation import Allocation
 from coalloc.instance import Job
+from coalloc.problem.allocation import Allocation
 from coalloc.rules.allocation_rules import Allocator
 from coalloc.rules.reservations import Release
 

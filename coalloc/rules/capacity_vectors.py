@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from coalloc.allocation import Allocation, NodeClass, Stock, has_too_little
 from coalloc.instance import Job, NodeGroup
 from coalloc.instance.resources import tasks_on_node
 from coalloc.instance.rounding import capacity_limit
 from coalloc.instance.spread import Spread
+from coalloc.problem.allocation import Allocation, NodeClass, Stock, has_too_little
 
 Order = Callable[[Job, Sequence[int]], Sequence[int]]
 """A job and free processors per class, shape ``(num_classes,)``, to the classes as a rule fills them, first to last."""

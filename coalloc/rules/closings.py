@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from coalloc.allocation import Allocation, NodeClass, allocation_of, counted_groups
 from coalloc.instance import Platform, RunningJob, Window
+from coalloc.problem.allocation import Allocation, NodeClass, allocation_of, counted_groups
 from coalloc.rules.capacity_vectors import STOCK_UNITS, Memories
 
 

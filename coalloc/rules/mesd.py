@@ -17,9 +17,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.allocation import Allocation, NodeClass
 from coalloc.instance import Job
 from coalloc.instance.rounding import time_tolerance
+from coalloc.problem.allocation import Allocation, NodeClass
 from coalloc.rules.allocation_rules import KNOWN_JOBS, Choose, classes_seen_by, fastest_first, filled
 from coalloc.rules.capacity_vectors import Order
 

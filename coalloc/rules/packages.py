@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from coalloc.allocation import Allocation, tasks_per_cluster
 from coalloc.instance import Job
 from coalloc.problem import Assignment, Mode, Problem
+from coalloc.problem.allocation import Allocation, tasks_per_cluster
 from coalloc.schedule import Schedule, schedule_of
 
 CHUNK_SHARE = 0.75

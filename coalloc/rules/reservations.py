@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import sub
 from typing import NamedTuple
 
-from coalloc.allocation import Allocation
 from coalloc.instance import Job
+from coalloc.problem.allocation import Allocation
 from coalloc.rules.allocation_rules import Choose
 
 Release = tuple[float, Allocation]

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice
 from operator import le
 
-from coalloc.allocation import Allocation, allocation_of
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.resources import tasks_within
 from coalloc.problem import MAX_MODES, Assignment, Mode, Problem, SpeedLevel
+from coalloc.problem.allocation import Allocation, allocation_of
 from coalloc.rules.orders import ORDERS
 from coalloc.rules.profile import Profile
 from coalloc.schedule import Schedule

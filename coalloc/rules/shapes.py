@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from coalloc.allocation import Allocation
 from coalloc.instance import Job
+from coalloc.problem.allocation import Allocation
 from coalloc.rules.allocation_rules import Allocator
 from coalloc.rules.availability import Availability, Span, earliest, fitting
 

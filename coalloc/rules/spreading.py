@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.allocation import Allocation
-from coalloc.execution import link_load
 from coalloc.instance import Job
 from coalloc.problem import Pool, Problem
+from coalloc.problem.allocation import Allocation
+from coalloc.problem.execution import link_load
 from coalloc.rules.serial_sgs import room_for
 
 Pending = tuple[tuple[tuple[int, ...], int], ...]

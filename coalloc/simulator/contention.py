@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 
-from coalloc.allocation import is_coallocated
-from coalloc.execution import communication_slowdown, link_loads
 from coalloc.instance import Job, Platform
+from coalloc.problem.allocation import is_coallocated
+from coalloc.problem.execution import communication_slowdown, link_loads
 from coalloc.simulator.clock import Change
 from coalloc.simulator.processors import Processors, processors_of
 

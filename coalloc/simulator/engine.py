@@ -15,8 +15,8 @@ from heapq import merge
 import numpy as np
 
 from coalloc.documents.text import quoted
-from coalloc.execution import execution_time
 from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resources
+from coalloc.problem.execution import execution_time
 from coalloc.simulator.clock import Change, Clock, Handler, Kind, Passes
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time

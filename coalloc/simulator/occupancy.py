@@ -10,11 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from operator import add, index, sub
 
-from coalloc.allocation import Allocation, NodeClass, Scope, counted_groups, stocks_of
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job, Platform
 from coalloc.instance.resources import of_nodes, tasks_on_node
 from coalloc.instance.spread import Spread, spread_of
+from coalloc.problem.allocation import Allocation, NodeClass, Scope, counted_groups, stocks_of
 from coalloc.rules.capacity_vectors import memories_of
 from coalloc.simulator.decisions import DecisionError, Start, shown
 from coalloc.simulator.processors import Processors, lowest_of, preferred_of, processors_of

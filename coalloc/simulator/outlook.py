@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Protocol
 
-from coalloc.allocation import Allocation, NodeClass
 from coalloc.documents.text import quoted
 from coalloc.instance import Job, Platform, RunningJob
 from coalloc.instance.time_base import TimeBase
+from coalloc.problem.allocation import Allocation, NodeClass
 from coalloc.rules.availability import Availability
 from coalloc.rules.capacity_vectors import Memories
 from coalloc.rules.closings import Closing, closings_of

@@ -15,9 +15,9 @@ from typing import NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.documents.values import NO_SECONDS, copying
 from coalloc.instance import Job, Platform, RunningJob, Shape
+from coalloc.problem.allocation import Allocation, NodeClass, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.rules.availability import Availability
 from coalloc.rules.capacity_vectors import Order

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from coalloc.execution import Kinds, execution_time, slowest_time
 from coalloc.instance import Job
+from coalloc.problem.execution import Kinds, execution_time, slowest_time
 from coalloc.simulator.clock import Change
 from coalloc.simulator.processors import Processors
 

@@ -13,21 +13,21 @@ from typing import Literal
 
 import numpy as np
 
-from coalloc.allocation import allocations_of
 from coalloc.checker import check
 from coalloc.documents.arguments import public
+from coalloc.documents.errors import InternalError
 from coalloc.documents.text import visible
-from coalloc.execution import Load, kinds_of, processing_slowdown, shared_link_ends
 from coalloc.instance import CoallocError, Instance, Platform
 from coalloc.instance.numbering import intervals_of
 from coalloc.instance.processor_names import ProcessorNames
-from coalloc.observed import in_shapes
 from coalloc.problem import Assignment, Mode, Problem, discretise
+from coalloc.problem.allocation import allocations_of
 from coalloc.problem.budgets import in_clusters
+from coalloc.problem.execution import Load, kinds_of, processing_slowdown, shared_link_ends
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import book, earliest_start
 from coalloc.schedule import Placement, Schedule
-from coalloc.solvers.call import fail_on_violations
+from coalloc.schedule.observed import in_shapes
 
 Starts = Literal["keep", "left"]
 
@@ -103,9 +103,9 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
     placements = tuple(p.replace(start=times[p.job][0], end=times[p.job][1]) for p in schedule)
     replayed = Schedule(placements, instance=instance.name)
     faults = check(instance, replayed, links="shared" if starts == "keep" else "strict", deadlines="report")
-    if starts == "left":
-        fail_on_violations(faults)
-    elif faults:
+    if faults and starts == "left":
+        raise InternalError(f"the schedule moved left does not pass the checker: {faults[0]}")
+    if faults:
         raise CoallocError(
             f"the starts cannot be kept ({visible(faults[0].sentence)}); use starts='left' to left-shift the jobs"
         )

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from coalloc.display.html import lines_table
 from coalloc.display.wording import number_text, plural, with_unit
 from coalloc.documents.text import quoted
-from coalloc.groups import By, metrics_by
 from coalloc.instance import Instance
-from coalloc.measures import EXECUTION_TIME, RESPONSE, WAIT, busy_time, metrics_of
-from coalloc.meter import Idle
-from coalloc.observed import observe, placed_jobs
-from coalloc.observed_sharing import SharedUse, observe_sharing
+from coalloc.measures.groups import By, metrics_by
+from coalloc.measures.metrics import EXECUTION_TIME, RESPONSE, WAIT, busy_time, metrics_of
+from coalloc.measures.observed_sharing import SharedUse, observe_sharing
+from coalloc.measures.timeline import series
+from coalloc.power.meter import Idle
 from coalloc.schedule import Schedule
-from coalloc.timeline import series
+from coalloc.schedule.observed import observe, placed_jobs
 
 if TYPE_CHECKING:
     import pandas as pd

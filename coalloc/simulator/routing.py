@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from coalloc.allocation import Scope
 from coalloc.instance import Job, Platform
+from coalloc.problem.allocation import Scope
 from coalloc.simulator.policy import Running
 from coalloc.simulator.site import Partition, Site
 

@@ -9,12 +9,11 @@ from typing import Any
 from coalloc.checker import check
 from coalloc.documents.errors import InternalError
 from coalloc.documents.values import unchecked
-from coalloc.garbage import no_collection
 from coalloc.instance import CoallocError, Instance, InstanceError
 from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.numbering import names_of
 from coalloc.instance.processor_names import ProcessorNames
-from coalloc.measures import metrics
+from coalloc.measures.metrics import metrics
 from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
@@ -34,6 +33,7 @@ from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
+from coalloc.system.garbage import no_collection
 
 ON_SHARED_NODES = frozenset({"deadline", "after", "eligible", "requires", "shapes", "unavailable", "start"})
 """The features that runs on time-shared nodes support: a node has one speed there, and tasks share its memory alone."""

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from coalloc.allocation import Allocation, node_classes, reserved_nodes
 from coalloc.documents.text import quoted
-from coalloc.execution import Kinds, execution_time, kinds_of
 from coalloc.instance import CoallocError, Job, Platform, PowerStates, RunningJob
 from coalloc.instance.job import resources_asked
 from coalloc.instance.power import known_power_states
 from coalloc.instance.resources import contended_nodes, of_nodes
+from coalloc.problem.allocation import Allocation, node_classes, reserved_nodes
+from coalloc.problem.execution import Kinds, execution_time, kinds_of
 from coalloc.rules.closings import Closing
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention

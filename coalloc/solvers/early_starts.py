@@ -13,8 +13,8 @@ from dataclasses import replace
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.rules.serial_sgs import on_grid, start_in_order
-from coalloc.solvers.context import Context
 from coalloc.solvers.effort import Effort
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.search.annealing import improve
 
@@ -24,26 +24,26 @@ LISTS = 2
 """Lists that annealing tries, per job."""
 
 
-def start_early(context: Context) -> None:
+def start_early(incumbent: Incumbent) -> None:
     """Exchange the best assignments for such as are as good and end earlier, while there is time."""
-    problem, criterion, call = context.problem, context.criterion, context.call
-    is_returned = bool(context.best) and context.best_objective is None
-    if not is_returned or len(problem.jobs) > MOST_MOVED or call.remaining <= 0.0:
+    problem, criterion, state = incumbent.problem, incumbent.criterion, incumbent.state
+    is_returned = bool(incumbent.best) and incumbent.best_objective is None
+    if not is_returned or len(problem.jobs) > MOST_MOVED or state.remaining <= 0.0:
         return
     response = Criterion.of(problem, "total-response-time")
-    found = [context.best, start_in_order(problem, on_grid(problem, context.best))]
+    found = [incumbent.best, start_in_order(problem, on_grid(problem, incumbent.best))]
     if criterion.objective.has_latest_ends and len(problem.jobs) <= MOST_LISTED:
-        effort = Effort(iterations=LISTS * len(problem.jobs), seed=call.options.seed, deadline=context.instant(1.0))
+        effort = Effort(iterations=LISTS * len(problem.jobs), seed=state.options.seed, deadline=incumbent.instant(1.0))
         first = min((a for a in found if a), key=response.value)
-        found.append(improve(_limited(context), first, effort, objective="total-response-time"))
-    as_good = [a for a in found if a and criterion.value(a) <= context.cost]
+        found.append(improve(_limited(incumbent), first, effort, objective="total-response-time"))
+    as_good = [a for a in found if a and criterion.value(a) <= incumbent.cost]
     best = min(as_good, key=lambda a: (criterion.value(a), response.value(a)))
-    if best is not context.best:
-        context.exchange(best)
+    if best is not incumbent.best:
+        incumbent.exchange(best)
 
 
-def _limited(context: Context) -> Problem:
+def _limited(incumbent: Incumbent) -> Problem:
     """Return the problem whose schedules are as good as the best."""
-    problem = context.problem
-    limit = AtMost(problem.instance, context.criterion.objective, context.criterion.reported(context.cost))
+    problem = incumbent.problem
+    limit = AtMost(problem.instance, incumbent.criterion.objective, incumbent.criterion.reported(incumbent.cost))
     return replace(problem, constraints=(*problem.constraints, limit))

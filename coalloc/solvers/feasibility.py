@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import le
 
-from coalloc.allocation import tasks_per_cluster
-from coalloc.constraint import of_some_jobs
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import Job
 from coalloc.problem import MAX_MODES, Problem, least_tasks, shortage
+from coalloc.problem.allocation import tasks_per_cluster
+from coalloc.problem.constraint import of_some_jobs
 from coalloc.rules.packages import package_limits
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import earliest_start, fillings, room_for

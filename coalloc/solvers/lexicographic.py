@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from coalloc.constraint import Constraint
 from coalloc.instance import CoallocError, Instance
 from coalloc.objectives import Objective, RegularObjective
+from coalloc.problem.constraint import Constraint
 from coalloc.schedule import Schedule
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.oas import solve_oas

@@ -6,11 +6,11 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from coalloc.constraint import Constraint, PlacedJob
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.objectives import RegularObjective
+from coalloc.problem.constraint import Constraint, PlacedJob
 
 
 @dataclass(frozen=True)

@@ -12,26 +12,26 @@ import math
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import best_list_schedule, named_orders
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.unrelated_machines import Machines
+from coalloc.solvers.special.unrelated_machines import Machines
 
 SHARE = 0.25
 """Share of the time limit after which no gaps are looked for any more, nor further orders tried."""
 
 
-def first_schedule(context: Context, deadline: float) -> list[Assignment]:
+def first_schedule(incumbent: Incumbent, deadline: float) -> list[Assignment]:
     """Return the cheapest list schedule; nothing where none is one.
 
     At the deadline, an instant of ``time.perf_counter()``, s, no further list is tried.
     """
-    criterion, problem = context.criterion, context.problem
+    criterion, problem = incumbent.criterion, incumbent.problem
     if criterion.objective.is_latest_end:
-        return best_list_schedule(problem, context.proven, deadline)
+        return best_list_schedule(problem, incumbent.proven, deadline)
     orders = named_orders(problem)
     if criterion.is_sum:
         orders.append(by_work(criterion))
-    return best_list_schedule(problem, context.proven, deadline, orders=orders, cost=criterion.value)
+    return best_list_schedule(problem, incumbent.proven, deadline, orders=orders, cost=criterion.value)
 
 
 def by_work(criterion: Criterion) -> list[int]:
@@ -47,12 +47,12 @@ def by_work(criterion: Criterion) -> list[int]:
     return sorted(range(len(problem.jobs)), key=lambda j: (j not in problem.pinned, work(j), problem.releases[j]))
 
 
-def _run(context: Context) -> None:
-    context.take(first_schedule(context, context.deadline), METHOD.name)
+def _run(incumbent: Incumbent) -> None:
+    incumbent.take(first_schedule(incumbent, incumbent.deadline), METHOD.name)
 
 
-def _accepts(context: Context) -> bool:
-    return context.kept(Machines) is None  # an assignment that moves and swaps do not improve is known
+def _accepts(incumbent: Incumbent) -> bool:
+    return incumbent.kept(Machines) is None  # an assignment that moves and swaps do not improve is known
 
 
 METHOD = Method("list schedule", _run, _accepts, share=SHARE)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 
 Stage = Literal["bound", "search", "solve", "build"]
 """What the time of a method is counted as."""
 
 
-def anything(context: Context) -> bool:  # noqa: ARG001 - it accepts what a method that looks closer refuses
+def anything(incumbent: Incumbent) -> bool:  # noqa: ARG001 - it accepts what a method that looks closer refuses
     """Accept every problem."""
     return True
 
@@ -40,8 +40,8 @@ class Method:
     """
 
     name: str
-    run: Callable[[Context], None]
-    accepts: Callable[[Context], bool] = anything
+    run: Callable[[Incumbent], None]
+    accepts: Callable[[Incumbent], bool] = anything
     share: float = 1.0
     stage: Stage | None = "search"
     repeats: bool = False

@@ -17,10 +17,10 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.bounds.simple import quick_bound
-from coalloc.solvers.call import Call
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE, Progress, RunModel, SolveStatus, TracePoint
+from coalloc.solvers.solve_state import SolveState
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -41,7 +41,7 @@ ROUNDING_GAP = 0.1 * PROOF_TOLERANCE
 class ModelRun:
     """How to run formulations of OAS within one call of ``solve``."""
 
-    call: Call
+    state: SolveState
     run_model: RunModel
 
     def size(self, criterion: Criterion, formulation: Formulation, horizon: int) -> int:
@@ -75,16 +75,16 @@ class ModelRun:
         jobs end by the one that ``first`` proves sufficient. Nothing is built where that alone would take longer than
         the time limit, s.
         """
-        call = self.call
+        state = self.state
         horizon = int(criterion.horizon(first)) if horizon is None else horizon
         nonzeros = self.size(criterion, formulation, horizon)
         if nonzeros <= MAX_NONZEROS and nonzeros / BUILT_PER_SECOND > time_limit:
-            call.stopped_by = "time"
-            call.message = f"the time limit is too short to build the model of about {nonzeros:,} nonzeros"
+            state.stopped_by = "time"
+            state.message = f"the time limit is too short to build the model of about {nonzeros:,} nonzeros"
             return None, None
-        began = call.elapsed
+        began = state.elapsed
         starts = False
-        with call.timed("build"):
+        with state.timed("build"):
             try:
                 model = self.build(criterion, formulation, horizon, lower_bound)
             except InfeasibleModelError:
@@ -94,29 +94,29 @@ class ModelRun:
             if isinstance(formulation, TakesStart) and first:
                 formulation.set_start(model, criterion.in_order(first))
                 starts = True
-        left = time_limit - (call.elapsed - began)
+        left = time_limit - (state.elapsed - began)
         if left <= 0.0:
-            call.stopped_by = "time"
+            state.stopped_by = "time"
             return None, None
         limits = SolverLimits(
             time=left,
-            work=call.options.work_limit,
+            work=state.options.work_limit,
             gap=self._gap(criterion),
-            threads=call.options.threads,
-            seed=call.options.seed,
+            threads=state.options.threads,
+            seed=state.options.seed,
         )
-        with call.timed("solve"):
+        with state.timed("solve"):
             solution = self.run_model(
-                model, limits, integral=criterion.is_integral, start=starts, progress=reporter(call, criterion)
+                model, limits, integral=criterion.is_integral, start=starts, progress=reporter(state, criterion)
             )
-        call.size, call.stopped_by = solution.size, solution.stopped_by
+        state.size, state.stopped_by = solution.size, solution.stopped_by
         if solution.status is SolveStatus.INFEASIBLE:
             return None, math.inf
         is_schedule = solution.objective is not None and criterion.problem.rounding == "up"
         return formulation.extract(model) if is_schedule else None, solution.lower_bound
 
     def _gap(self, criterion: Criterion) -> float:
-        gap = self.call.options.gap * _gap_scale(criterion)
+        gap = self.state.options.gap * _gap_scale(criterion)
         return gap if criterion.is_integral else max(gap, ROUNDING_GAP)
 
     def _refuse_large(self, problem: Problem, nonzeros: int, horizon: int) -> None:
@@ -146,7 +146,7 @@ def _gap_scale(criterion: Criterion) -> float:
     return max(0.0, without_offset / counted) if counted > 0.0 else 0.0
 
 
-def reporter(call: Call, criterion: Criterion) -> Progress:
+def reporter(state: SolveState, criterion: Criterion) -> Progress:
     """Return what turns a solver's news, costs on the clock of a problem, into points of the trace.
 
     The news of a grid is the truth on that grid; where the call is about continuous time, it is an
@@ -154,15 +154,15 @@ def reporter(call: Call, criterion: Criterion) -> Progress:
     is no incumbent yet.
     """
     rounding = criterion.problem.rounding
-    takes_incumbents = rounding == "up" and not call.may_refuse
-    takes_bounds = call.options.slot is not None or rounding == "down"
+    takes_incumbents = rounding == "up" and not state.may_refuse
+    takes_bounds = state.options.slot is not None or rounding == "down"
 
     def report(point: TracePoint) -> None:
         incumbent, bound = (
             None if cost is None or not takes else criterion.reported(cost)
             for cost, takes in ((point.incumbent, takes_incumbents), (point.lower_bound, takes_bounds))
         )
-        call.record(point.source, incumbent, bound)
+        state.record(point.source, incumbent, bound)
 
     return report
 
@@ -170,26 +170,26 @@ def reporter(call: Call, criterion: Criterion) -> Progress:
 # --- as methods of the portfolio ---------------------------------------------------------------------
 
 
-def _accepts(context: Context) -> bool:
+def _accepts(incumbent: Incumbent) -> bool:
     """Accept what CP-SAT does not: beside it a model adds nothing."""
-    is_left = not cpsat.METHOD.accepts(context) and not cpsat.ON_GRIDS.accepts(context)
-    return is_left and not context.is_beyond_proof
+    is_left = not cpsat.METHOD.accepts(incumbent) and not cpsat.ON_GRIDS.accepts(incumbent)
+    return is_left and not incumbent.is_beyond_proof
 
 
-def _accepts_slots(context: Context) -> bool:
-    is_slotted = context.problem.slot is not None
-    return _accepts(context) and is_slotted and _fitting(context, context.criterion, context.best) is not None
+def _accepts_slots(incumbent: Incumbent) -> bool:
+    is_slotted = incumbent.problem.slot is not None
+    return _accepts(incumbent) and is_slotted and _fitting(incumbent, incumbent.criterion, incumbent.best) is not None
 
 
-def _accepts_seconds(context: Context) -> bool:
-    is_continuous = context.problem.slot is None and context.criterion.objective.is_monotone
-    return _accepts(context) and is_continuous and bool(context.best)
+def _accepts_seconds(incumbent: Incumbent) -> bool:
+    is_continuous = incumbent.problem.slot is None and incumbent.criterion.objective.is_monotone
+    return _accepts(incumbent) and is_continuous and bool(incumbent.best)
 
 
-def _fitting(context: Context, criterion: Criterion, first: Sequence[Assignment]) -> Formulation | None:
+def _fitting(incumbent: Incumbent, criterion: Criterion, first: Sequence[Assignment]) -> Formulation | None:
     """Return the mode model, or the count model where that would be too large; None where both are."""
     problem, horizon = criterion.problem, int(criterion.horizon(first))
-    runner, count = ModelRun(context.call, context.run_model), formulation_of("oas", "count")
+    runner, count = ModelRun(incumbent.state, incumbent.run_model), formulation_of("oas", "count")
     if problem.num_allocations <= MAX_MODES:
         mode = formulation_of("oas", "mode")
         if runner.size(criterion, mode, horizon) <= MAX_NONZEROS:
@@ -198,60 +198,62 @@ def _fitting(context: Context, criterion: Criterion, first: Sequence[Assignment]
 
 
 def _solve(
-    context: Context, criterion: Criterion, first: Sequence[Assignment], time_limit: float
+    incumbent: Incumbent, criterion: Criterion, first: Sequence[Assignment], time_limit: float
 ) -> tuple[Schedule | None, float | None]:
     """Run the formulation that fits, from a known schedule; rounded up, a grid without solution proves nothing."""
-    formulation = _fitting(context, criterion, first)
+    formulation = _fitting(incumbent, criterion, first)
     if formulation is None:
         return None, None
-    is_own = criterion is context.criterion
-    known = context.proven if is_own else quick_bound(criterion)
-    schedule, bound = ModelRun(context.call, context.run_model).run(
+    is_own = criterion is incumbent.criterion
+    known = incumbent.proven if is_own else quick_bound(criterion)
+    schedule, bound = ModelRun(incumbent.state, incumbent.run_model).run(
         criterion, formulation, first, time_limit=time_limit, lower_bound=known
     )
     if bound == math.inf:
         if is_own or criterion.problem.rounding == "down":
-            context.exclude()
+            incumbent.exclude()
         return None, None
     return schedule, bound
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Solve the problem itself, from the best assignments."""
-    schedule, bound = _solve(context, context.criterion, context.best, context.call.remaining)
+    schedule, bound = _solve(incumbent, incumbent.criterion, incumbent.best, incumbent.state.remaining)
     if schedule is not None:
-        context.take(assignments_of(context.problem, schedule), METHOD.name)
+        incumbent.take(assignments_of(incumbent.problem, schedule), METHOD.name)
     if bound is not None:
-        context.prove(bound, METHOD.name)
-        if context.call.stopped_by == "proof":
-            context.attain(bound)
-    _heed_interrupt(context)
+        incumbent.prove(bound, METHOD.name)
+        if incumbent.state.stopped_by == "proof":
+            incumbent.attain(bound)
+    _heed_interrupt(incumbent)
 
 
-def _run_on_a_grid(context: Context) -> None:
+def _run_on_a_grid(incumbent: Incumbent) -> None:
     """Solve one coarse grid, rounded up for a schedule that is then moved left, rounded down for a bound."""
-    problem, call = context.problem, context.call
+    problem, state = incumbent.problem, incumbent.state
     slot = COARSE_GRID * problem.instance.mean_base_time
 
     up, down = (
-        Criterion(on_another_grid(problem, slot, rounding), context.criterion.objective) for rounding in ROUNDINGS
+        Criterion(on_another_grid(problem, slot, rounding), incumbent.criterion.objective) for rounding in ROUNDINGS
     )
-    first = start_in_order(up.problem, on_grid(up.problem, context.best))
-    schedule, _ = _solve(context, up, first, call.remaining / 2)
+    first = start_in_order(up.problem, on_grid(up.problem, incumbent.best))
+    schedule, _ = _solve(incumbent, up, first, state.remaining / 2)
     if schedule is not None:
         moved = start_in_order(problem, on_grid(problem, assignments_of(up.problem, schedule)))
-        context.take(moved, "model, left-shifted")
-    _heed_interrupt(context)
-    if not context.is_closed:
-        _, bound = _solve(context, down, best_list_schedule(down.problem, deadline=context.deadline), call.remaining)
+        incumbent.take(moved, "model, left-shifted")
+    _heed_interrupt(incumbent)
+    if not incumbent.is_closed:
+        _, bound = _solve(
+            incumbent, down, best_list_schedule(down.problem, deadline=incumbent.deadline), state.remaining
+        )
         if bound is not None:
-            context.prove(bound, "model, rounded down", down)
-        _heed_interrupt(context)
+            incumbent.prove(bound, "model, rounded down", down)
+        _heed_interrupt(incumbent)
 
 
-def _heed_interrupt(context: Context) -> None:
+def _heed_interrupt(incumbent: Incumbent) -> None:
     """Raise KeyboardInterrupt where Ctrl-C has stopped the last model, now that what it found is taken."""
-    if context.call.stopped_by == "interrupt":
+    if incumbent.state.stopped_by == "interrupt":
         raise KeyboardInterrupt
 
 

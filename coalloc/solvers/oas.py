@@ -15,25 +15,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from coalloc.checker import check
-from coalloc.constraint import Constraint, Cumulative, LatestEnd
 from coalloc.documents.text import quoted
-from coalloc.fixed import Fixings
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, TimeSumRow, discretise
+from coalloc.problem.constraint import Constraint, Cumulative, LatestEnd
+from coalloc.problem.fixed import Fixings
 from coalloc.rules.serial_sgs import assignments_of, completions, on_grid, start_in_order
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.cpsat import common_slot
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method
 from coalloc.solvers.bounds.simple import quick_bound
-from coalloc.solvers.call import KNOWN, Call
 from coalloc.solvers.cancelling import noticed
-from coalloc.solvers.context import Context
 from coalloc.solvers.early_starts import start_early
 from coalloc.solvers.feasibility import why_crowded, why_infeasible
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.list_schedules import first_schedule
 from coalloc.solvers.model_run import ModelRun
 from coalloc.solvers.portfolio import close, tell_limit
@@ -42,6 +41,7 @@ from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult
 from coalloc.solvers.search.extension_search import keeps
 from coalloc.solvers.search.faults_alone import search_by_faults
 from coalloc.solvers.slot_choice import missing_slot
+from coalloc.solvers.solve_state import KNOWN, SolveState
 from coalloc.solvers.time_shift import Shifted, shifted
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def solve_oas(
     objective.refuse(instance)
     began = time.perf_counter()
     if objective.needs_watts:
-        from coalloc.solvers.energy import solve_energy
+        from coalloc.solvers.energy.solving import solve_energy
 
         return solve_energy(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
@@ -95,74 +95,74 @@ def solve_oas(
     if not isinstance(formulation, str):  # a user's formulation sees the user's times
         given = Shifted(instance, kept, instance.time_base)
     problem = _problem(given, options)
-    call = Call(instance, options, progress, objective.unit, constraints=kept, began=began)
+    state = SolveState(instance, options, progress, objective.unit, constraints=kept, began=began)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
 
     def explained() -> str:
         return (
-            _explained(call, problem, replace(options, formulation="auto"), objective, constraints) if explains else ""
+            _explained(state, problem, replace(options, formulation="auto"), objective, constraints) if explains else ""
         )
 
     reasons = why_infeasible(problem)
     if reasons:
-        call.message = (explained() if is_beyond_one_job(problem) else "") or "; ".join(reasons)
-        return call.result(SolveStatus.INFEASIBLE, formulation=name)
-    context = Context(call, problem, Criterion.of(problem, objective), run_model)
-    call.step = context.criterion.step
+        state.message = (explained() if is_beyond_one_job(problem) else "") or "; ".join(reasons)
+        return state.result(SolveStatus.INFEASIBLE, formulation=name)
+    incumbent = Incumbent(state, problem, Criterion.of(problem, objective), run_model)
+    state.step = incumbent.criterion.step
     status = None
     try:
         if not instance.jobs:
-            call.offer(Schedule((), options.slot, instance.name), 0.0, "no jobs")
-            call.raise_bound(0.0, "no jobs")
+            state.offer(Schedule((), options.slot, instance.name), 0.0, "no jobs")
+            state.raise_bound(0.0, "no jobs")
         elif formulation == "auto":
-            _take_start(context, start)
-            _relax(context, options, objective, constraints)
-            _take_exact_grid(context, options, objective, constraints)
-            close(context)
-            _search_by_faults(context)
-            start_early(context)
+            _take_start(incumbent, start)
+            _relax(incumbent, options, objective, constraints)
+            _take_exact_grid(incumbent, options, objective, constraints)
+            close(incumbent)
+            _search_by_faults(incumbent)
+            start_early(incumbent)
         elif isinstance(formulation, str):
-            _take_start(context, start)
-            _run_named(context, formulation_of("oas", formulation))
-            _search_by_faults(context)
+            _take_start(incumbent, start)
+            _run_named(incumbent, formulation_of("oas", formulation))
+            _search_by_faults(incumbent)
         else:
-            status = _run_own(context, formulation, start)
+            status = _run_own(incumbent, formulation, start)
     except KeyboardInterrupt:
         noticed()
-        call.stopped_by = "interrupt"
+        state.stopped_by = "interrupt"
     try:
-        return _concluded(context, name, status, constraints, explained)
+        return _concluded(incumbent, name, status, constraints, explained)
     except KeyboardInterrupt:  # all that is left is to say what is known
         noticed()
-        return _concluded(context, name, status, constraints, str)
+        return _concluded(incumbent, name, status, constraints, str)
 
 
 def _concluded(
-    context: Context,
+    incumbent: Incumbent,
     formulation: str,
     status: SolveStatus | None,
     constraints: Sequence[Constraint],
     explained: Callable[[], str],
 ) -> SolveResult:
     """Return the result, once no more is looked for; with an explanation where there is no schedule."""
-    call = context.call
-    _tell_refusing(context)
-    status = status or _too_tight(call, constraints)
-    if call.is_infeasible:
-        is_stated = not constraints and call.options.makespan_limit is None
+    state = incumbent.state
+    _tell_refusing(incumbent)
+    status = status or _too_tight(state, constraints)
+    if state.is_infeasible:
+        is_stated = not constraints and state.options.makespan_limit is None
         told = explained()
-        call.message = told if told and is_stated else "; ".join(filter(None, (call.message, told)))
-    return call.result(status, formulation=formulation)
+        state.message = told if told and is_stated else "; ".join(filter(None, (state.message, told)))
+    return state.result(status, formulation=formulation)
 
 
 def _explained(
-    call: Call, problem: Problem, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
+    state: SolveState, problem: Problem, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
 ) -> str:
     """Return an irreducible set of reasons why a problem that has no schedule has none; nothing if no time is left."""
-    deadline = call.elapsed + min(EXPLAINING, call.remaining)
+    deadline = state.elapsed + min(EXPLAINING, state.remaining)
 
     def has_schedule(changed: Instance) -> bool | None:
-        left = deadline - call.elapsed
+        left = deadline - state.elapsed
         if left <= 0.0:
             return None
         asked = replace(options, time_limit=max(LEAST_TEST, TEST_SHARE * left), gap=1.0)
@@ -172,8 +172,8 @@ def _explained(
 
     keeps_running = any(constraint.couples and not isinstance(constraint, KNOWN) for constraint in constraints)
     reasons, is_proven = list[Reason](), False
-    if call.remaining > LEAST_TEST:
-        reasons, is_proven = irreducible(call.instance, has_schedule, keeps_running=keeps_running)
+    if state.remaining > LEAST_TEST:
+        reasons, is_proven = irreducible(state.instance, has_schedule, keeps_running=keeps_running)
     if not reasons:
         return ""
     crowded = why_crowded(problem)
@@ -202,10 +202,10 @@ def _problem(given: Shifted, options: SolveOptions) -> Problem:
     )
 
 
-def _too_tight(call: Call, own: Sequence[Constraint]) -> SolveStatus | None:
+def _too_tight(state: SolveState, own: Sequence[Constraint]) -> SolveStatus | None:
     """Return the status where no schedule keeps the user's own constraints or the limit, or none is known to."""
-    limit = call.options.makespan_limit
-    if call.is_infeasible:
+    limit = state.options.makespan_limit
+    if state.is_infeasible:
         fixed = any(isinstance(constraint, Fixings) for constraint in own)
         own = [constraint for constraint in own if not isinstance(constraint, Fixings)]
         asked = [
@@ -214,20 +214,21 @@ def _too_tight(call: Call, own: Sequence[Constraint]) -> SolveStatus | None:
             *([] if limit is None else [f"makespan_limit={limit:g} s"]),
         ]
         kept = " and ".join(asked) or "the constraints of the instance"
-        call.message = f"a complete method proves that no schedule satisfies {kept}"
+        state.message = f"a complete method proves that no schedule satisfies {kept}"
         return SolveStatus.INFEASIBLE
-    if limit is None or call.options.objective != Makespan.name:
+    if limit is None or state.options.objective != Makespan.name:
         return None
-    if call.is_too_tight:
-        call.schedule = call.objective = None
-        least = call.lower_bound
-        call.message = f"no schedule ends within makespan_limit={limit:g} s: the minimum is at least {least:g} s"
+    if state.is_too_tight:
+        state.schedule = state.objective = None
+        least = state.lower_bound
+        state.message = f"no schedule ends within makespan_limit={limit:g} s: the minimum is at least {least:g} s"
         return SolveStatus.INFEASIBLE
-    if call.objective is not None and not call.is_within(call.objective, limit):
-        call.message = (
-            f"no known schedule ends within makespan_limit={limit:g} s; the best makespan found is {call.objective:g} s"
+    if state.objective is not None and not state.is_within(state.objective, limit):
+        state.message = (
+            f"no known schedule ends within makespan_limit={limit:g} s; "
+            f"the best makespan found is {state.objective:g} s"
         )
-        call.schedule = call.objective = None
+        state.schedule = state.objective = None
         return SolveStatus.UNKNOWN
     return None
 
@@ -246,7 +247,7 @@ def build_oas(
     _refuse_constraints(constraints, objective)
     objective.refuse(instance)
     if objective.needs_watts:
-        from coalloc.solvers.energy import build_energy
+        from coalloc.solvers.energy.solving import build_energy
 
         return build_energy(instance, options, formulation, horizon=horizon)
     _refuse_unknown(options, formulation)
@@ -256,7 +257,7 @@ def build_oas(
     reasons = why_infeasible(problem)
     if reasons:
         raise CoallocError("; ".join(reasons))
-    criterion, run = Criterion.of(problem, objective), ModelRun(Call(instance, options), solve_model)
+    criterion, run = Criterion.of(problem, objective), ModelRun(SolveState(instance, options), solve_model)
     asked = formulation_of("oas", formulation)
     if options.slot is None:
         raise CoallocError(missing_slot(run, criterion, asked, "mode" if formulation == "auto" else formulation))
@@ -306,67 +307,69 @@ def _is_formulation(formulation: Any) -> TypeGuard[Formulation]:
     return all(callable(getattr(formulation, name, None)) for name in ("build", "extract"))
 
 
-def _take_start(context: Context, start: Schedule | None) -> None:
+def _take_start(incumbent: Incumbent, start: Schedule | None) -> None:
     """Take the user's start, moved left on the clock of the problem."""
     if start is None:
         return
-    problem, given = context.problem, _given(context, start)
+    problem, given = incumbent.problem, _given(incumbent, start)
     moved = start_in_order(problem, on_grid(problem, given))
-    broken = context.call.faults(schedule_of(problem, moved))[:1] if moved else ["it violates the constraints"]
+    broken = incumbent.state.faults(schedule_of(problem, moved))[:1] if moved else ["it violates the constraints"]
     if not broken:
-        context.take(moved, "warm start" if len(start) == len(problem.jobs) else "warm start, completed")
+        incumbent.take(moved, "warm start" if len(start) == len(problem.jobs) else "warm start, completed")
     elif given:
-        context.call.message = f"start was ignored: {broken[0]}"
+        incumbent.state.message = f"start was ignored: {broken[0]}"
 
 
-def _given(context: Context, start: Schedule) -> list[Assignment]:
+def _given(incumbent: Incumbent, start: Schedule) -> list[Assignment]:
     """Return the user's start as assignments, completed where it has only some of the jobs.
 
     Raises :class:`CoallocError` where it is not valid; nothing is returned where no list completes it.
     """
-    call, num_jobs = context.call, len(context.problem.jobs)
-    found = check(call.instance, start, saturation=call.options.saturation, scope=call.options.scope)
+    state, num_jobs = incumbent.state, len(incumbent.problem.jobs)
+    found = check(state.instance, start, saturation=state.options.saturation, scope=state.options.scope)
     broken = [violation for violation in found if violation.rule != "missing-job"]
     if broken:
         raise CoallocError(f"start must be a valid schedule of the instance: {broken[0].sentence}")
-    placed = assignments_of(context.problem, start)
+    placed = assignments_of(incumbent.problem, start)
     if not placed and num_jobs:
         raise CoallocError("start must be a valid schedule of the instance: it contains no job")
     if len(placed) == num_jobs:
         return placed
-    completed = _completed(context, placed)
+    completed = _completed(incumbent, placed)
     how = "a list schedule added the others" if completed else "no list schedule could add the others; it was ignored"
-    call.message = f"start has {len(placed)} of {num_jobs} jobs; {how}"
+    state.message = f"start has {len(placed)} of {num_jobs} jobs; {how}"
     return completed
 
 
-def _completed(context: Context, placed: Sequence[Assignment]) -> list[Assignment]:
+def _completed(incumbent: Incumbent, placed: Sequence[Assignment]) -> list[Assignment]:
     """Return the best completion of a start that is valid; nothing where there is none."""
-    problem, criterion = context.problem, context.criterion
-    found = completions(problem, placed, context.instant(1.0))
+    problem, criterion = incumbent.problem, incumbent.criterion
+    found = completions(problem, placed, incumbent.instant(1.0))
     valid = [completion for completion in found if start_in_order(problem, on_grid(problem, completion))]
     return min(valid, key=criterion.value, default=[])
 
 
-def _relax(context: Context, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]) -> None:
+def _relax(
+    incumbent: Incumbent, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
+) -> None:
     """Solve without the constraints that the exact search does not know: that bounds, and may keep them by chance."""
-    call, problem = context.call, context.problem
-    known = [constraint for constraint in constraints if _is_searched(constraint, call.instance)]
-    free = call.instance
+    state, problem = incumbent.state, incumbent.problem
+    known = [constraint for constraint in constraints if _is_searched(constraint, state.instance)]
+    free = state.instance
     if "lags" in free.features:
         free = free.replace(jobs=[job.replace(lags=()) for job in free.jobs])
-    if (len(known) == len(constraints) and free is call.instance) or call.remaining <= 0.0:
+    if (len(known) == len(constraints) and free is state.instance) or state.remaining <= 0.0:
         return
-    with call.timed("bound"):
-        asked = replace(options, time_limit=_share_of(call, RELAXED))
-        relaxed = _solved_otherwise(context, asked, objective, known, free)
+    with state.timed("bound"):
+        asked = replace(options, time_limit=_share_of(state, RELAXED))
+        relaxed = _solved_otherwise(incumbent, asked, objective, known, free)
     if relaxed.status is SolveStatus.INFEASIBLE:
-        context.exclude()
+        incumbent.exclude()
     if relaxed.lower_bound is not None:
-        call.raise_bound(relaxed.lower_bound, "relaxation without constraints")
+        state.raise_bound(relaxed.lower_bound, "relaxation without constraints")
     if relaxed.schedule is not None:
         moved = start_in_order(problem, on_grid(problem, assignments_of(problem, relaxed.schedule)))
-        context.take_if_valid(moved, "relaxation without constraints")
+        incumbent.take_if_valid(moved, "relaxation without constraints")
     _heed_interrupt(relaxed)
 
 
@@ -377,13 +380,13 @@ def _is_searched(constraint: Constraint, instance: Instance) -> bool:
     return all(isinstance(row, Cumulative) for row in constraint.rows(instance))
 
 
-def _share_of(call: Call, share: float) -> float:
+def _share_of(state: SolveState, share: float) -> float:
     """Return a share of the time that is left, s, or a limit where there is none."""
-    return share * call.remaining if call.options.time_limit is not None else RELAXED_SECONDS
+    return share * state.remaining if state.options.time_limit is not None else RELAXED_SECONDS
 
 
 def _solved_otherwise(
-    context: Context,
+    incumbent: Incumbent,
     options: SolveOptions,
     objective: Objective,
     constraints: Sequence[Constraint],
@@ -391,11 +394,11 @@ def _solved_otherwise(
 ) -> SolveResult:
     """Return the result for the instance of a context, or another, with other options or constraints."""
     return solve_oas(
-        instance or context.call.instance,
+        instance or incumbent.state.instance,
         options,
         objective=objective,
         constraints=constraints,
-        run_model=context.run_model,
+        run_model=incumbent.run_model,
         explains=False,
     )
 
@@ -407,99 +410,99 @@ def _heed_interrupt(result: SolveResult) -> None:
 
 
 def _take_exact_grid(
-    context: Context, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
+    incumbent: Incumbent, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
 ) -> None:
     """Solve continuous time in slots where all its times are whole slots: there complete methods know the rows.
 
     What precedes what, by processors, links and rows, bounds differences of starts by whole slots. So the earliest
     starts that keep to it are whole slots as well, and no others cost less (docs/mathematics.md, "Slotting error").
     """
-    call, problem = context.call, context.problem
+    state, problem = incumbent.state, incumbent.problem
     is_searched = all(map(keeps, problem.constraints))
-    if problem.slot is not None or context.is_closed or is_searched or call.remaining <= 0.0:
+    if problem.slot is not None or incumbent.is_closed or is_searched or state.remaining <= 0.0:
         return
     leasts = [row.least for row in problem.rows if isinstance(row, TimeSumRow)]
     leasts += [time for calendar in problem.calendars.values() for time in calendar.changes]
     slot = common_slot(problem, problem.horizon_in_turn / EXACT_SLOTS, leasts)
     if slot is None:
         return
-    with call.timed("solve"):
-        asked = replace(options, time_limit=_share_of(call, EXACT_SHARE), slot=slot)
-        found = _solved_otherwise(context, asked, objective, constraints)
+    with state.timed("solve"):
+        asked = replace(options, time_limit=_share_of(state, EXACT_SHARE), slot=slot)
+        found = _solved_otherwise(incumbent, asked, objective, constraints)
     if found.status is SolveStatus.INFEASIBLE:
-        context.exclude()
+        incumbent.exclude()
     if found.lower_bound is not None:
-        call.raise_bound(found.lower_bound, EXACT)
+        state.raise_bound(found.lower_bound, EXACT)
     if found.schedule is not None:
-        context.take_if_valid(assignments_of(problem, found.schedule), EXACT)
+        incumbent.take_if_valid(assignments_of(problem, found.schedule), EXACT)
     _heed_interrupt(found)
 
 
-def _search_by_faults(context: Context) -> None:
+def _search_by_faults(incumbent: Incumbent) -> None:
     """Look for a schedule that constraints accept, in all the time that is left."""
-    with context.call.timed("search"), context.within(1.0):
-        search_by_faults(context)
-    if context.refusing and not context.call.is_closed:
-        tell_limit(context)
+    with incumbent.state.timed("search"), incumbent.within(1.0):
+        search_by_faults(incumbent)
+    if incumbent.refusing and not incumbent.state.is_closed:
+        tell_limit(incumbent)
 
 
-def _tell_refusing(context: Context) -> None:
+def _tell_refusing(incumbent: Incumbent) -> None:
     """Say in the message which constraints refused schedules that methods took for valid, unless all is proven."""
-    call = context.call
-    if context.refusing and not call.is_closed:
-        names, are, its = " and ".join(sorted(context.refusing)), "is", "its"
-        if len(context.refusing) > 1:
+    state = incumbent.state
+    if incumbent.refusing and not state.is_closed:
+        names, are, its = " and ".join(sorted(incumbent.refusing)), "is", "its"
+        if len(incumbent.refusing) > 1:
             are, its = "are", "their"
         told = f"{names} {are} violated by schedules that {its} declarations accept"
-        call.add_to_message(f"{told}; the lower bound ignores these violations")
+        state.add_to_message(f"{told}; the lower bound ignores these violations")
 
 
-def _run_named(context: Context, formulation: Formulation) -> None:
+def _run_named(incumbent: Incumbent, formulation: Formulation) -> None:
     """Run one formulation from the best known schedule, to its own proof, whatever cheaper bounds know.
 
     Where time ends it, what was kept of that is for the bound that :func:`coalloc.lower_bound` gives.
     """
-    call, criterion = context.call, context.criterion
+    state, criterion = incumbent.state, incumbent.criterion
     quick = quick_bound(criterion)
-    context.take(first_schedule(context, context.instant(1.0)), "list schedule")
-    context.prove(quick, "longest job and packing")
-    bounding = min(BOUNDING, BOUNDING_SHARE * call.remaining)
-    schedule, bound = ModelRun(call, context.run_model).run(
-        criterion, formulation, context.best, time_limit=call.remaining - bounding, lower_bound=quick
+    incumbent.take(first_schedule(incumbent, incumbent.instant(1.0)), "list schedule")
+    incumbent.prove(quick, "longest job and packing")
+    bounding = min(BOUNDING, BOUNDING_SHARE * state.remaining)
+    schedule, bound = ModelRun(state, incumbent.run_model).run(
+        criterion, formulation, incumbent.best, time_limit=state.remaining - bounding, lower_bound=quick
     )
     if bound == math.inf:
-        context.exclude()
+        incumbent.exclude()
         return
-    _hear(context, schedule, bound)
-    if not context.is_closed and call.stopped_by in ("time", "failure"):
+    _hear(incumbent, schedule, bound)
+    if not incumbent.is_closed and state.stopped_by in ("time", "failure"):
         method = default_method(criterion.objective)
-        with call.timed("bound"):
-            context.prove(cost_bound(criterion, method, call.remaining), method)
+        with state.timed("bound"):
+            incumbent.prove(cost_bound(criterion, method, state.remaining), method)
 
 
-def _run_own(context: Context, formulation: Formulation, start: Schedule | None) -> SolveStatus | None:
+def _run_own(incumbent: Incumbent, formulation: Formulation, start: Schedule | None) -> SolveStatus | None:
     """Run a formulation of the user's own; return the status where it is not that of the gap."""
-    call, criterion = context.call, context.criterion
+    state, criterion = incumbent.state, incumbent.criterion
     quick = quick_bound(criterion)
-    context.prove(quick, "longest job and packing")
-    first = first_schedule(context, context.instant(1.0)) if start is None else _given(context, start)
+    incumbent.prove(quick, "longest job and packing")
+    first = first_schedule(incumbent, incumbent.instant(1.0)) if start is None else _given(incumbent, start)
     horizon = int(max([criterion.horizon(), *(a.end for a in first)]))
-    schedule, bound = ModelRun(call, context.run_model).run(
-        criterion, formulation, first, time_limit=call.remaining, lower_bound=quick, horizon=horizon
+    schedule, bound = ModelRun(state, incumbent.run_model).run(
+        criterion, formulation, first, time_limit=state.remaining, lower_bound=quick, horizon=horizon
     )
     if bound == math.inf:
-        call.message = (
+        state.message = (
             f"the model of formulation {type(formulation).__name__} has no solution within {horizon:,} slots, "
             "which are enough for every order of the jobs"
         )
         return SolveStatus.INFEASIBLE
-    _hear(context, schedule, bound)
+    _hear(incumbent, schedule, bound)
     return None
 
 
-def _hear(context: Context, schedule: Schedule | None, bound: float | None) -> None:
+def _hear(incumbent: Incumbent, schedule: Schedule | None, bound: float | None) -> None:
     """Take what the run of a formulation has found, as it is."""
     if schedule is not None:
-        context.take_schedule(schedule, "model")
+        incumbent.take_schedule(schedule, "model")
     if bound is not None:
-        context.prove(bound, "model")
+        incumbent.prove(bound, "model")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from coalloc.solvers import bin_packing, list_schedules, model_run, unrelated_machines
+from coalloc.solvers import list_schedules, model_run
 from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.backends.failing import SolverFailedError
 from coalloc.solvers.bounds import (
@@ -23,7 +23,7 @@ from coalloc.solvers.bounds import (
     processor_patterns,
     simple,
 )
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import (
     annealing,
@@ -42,6 +42,7 @@ from coalloc.solvers.search import (
     sampling,
     set_tree,
 )
+from coalloc.solvers.special import bin_packing, unrelated_machines
 
 METHODS: tuple[Method, ...] = (
     simple.METHOD,
@@ -100,41 +101,41 @@ LAST = 0.1
 SEARCHED_ON = "the instance is too large for the complete methods; only bounds and searches ran"
 
 
-def close(context: Context) -> None:
+def close(incumbent: Incumbent) -> None:
     """Close the gap as far as the limits allow; everything found goes to the context."""
-    with context.resources:
+    with incumbent.resources:
         for method in METHODS:
-            _run(method, context)
-        if not context.is_closed and not any(method.is_complete and method.accepts(context) for method in METHODS):
-            context.call.add_to_message(SEARCHED_ON)
-        while _may_go_on(context):
-            context.attempt += 1
+            _run(method, incumbent)
+        if not incumbent.is_closed and not any(method.is_complete and method.accepts(incumbent) for method in METHODS):
+            incumbent.state.add_to_message(SEARCHED_ON)
+        while _may_go_on(incumbent):
+            incumbent.attempt += 1
             for method in METHODS:
                 if method.repeats:
-                    _run(method, context)
-    if not context.is_closed:
-        tell_limit(context)
+                    _run(method, incumbent)
+    if not incumbent.is_closed:
+        tell_limit(incumbent)
 
 
-def tell_limit(context: Context) -> None:
+def tell_limit(incumbent: Incumbent) -> None:
     """Say which limit has ended the search."""
-    context.call.stopped_by = "time" if context.call.remaining < TIME_LEFT else "work"
+    incumbent.state.stopped_by = "time" if incumbent.state.remaining < TIME_LEFT else "work"
 
 
-def _run(method: Method, context: Context) -> None:
+def _run(method: Method, incumbent: Incumbent) -> None:
     """Run a method on what is open, if it accepts it; out of time only until a schedule is known."""
-    if context.is_closed or (context.best and context.call.remaining <= 0.0) or not method.accepts(context):
+    if incumbent.is_closed or (incumbent.best and incumbent.state.remaining <= 0.0) or not method.accepts(incumbent):
         return
-    timing = nullcontext() if method.stage is None else context.call.timed(method.stage)
+    timing = nullcontext() if method.stage is None else incumbent.state.timed(method.stage)
     try:
-        with timing, context.within(method.share):
-            method.run(context)
+        with timing, incumbent.within(method.share):
+            method.run(incumbent)
     except SolverFailedError as failure:
-        context.call.add_to_message(str(failure))
-    context.hear()
+        incumbent.state.add_to_message(str(failure))
+    incumbent.hear()
 
 
-def _may_go_on(context: Context) -> bool:
+def _may_go_on(incumbent: Incumbent) -> bool:
     """Return whether there is something left to do, and only the clock ends it."""
-    call = context.call
-    return call.options.work_limit is None and not context.is_closed and call.remaining > LAST
+    state = incumbent.state
+    return state.options.work_limit is None and not incumbent.is_closed and state.remaining > LAST

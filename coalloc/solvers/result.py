@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from coalloc.allocation import Scope
 from coalloc.display.html import lines_table
 from coalloc.display.wording import quantity_text
 from coalloc.documents.errors import ArgumentError
@@ -18,6 +17,7 @@ from coalloc.documents.text import visible
 from coalloc.documents.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
 from coalloc.instance import Instance
 from coalloc.problem import Links
+from coalloc.problem.allocation import Scope
 from coalloc.schedule import Schedule
 
 Model = Literal["oas", "pas", "cbs", "jpr"]

@@ -15,11 +15,11 @@ from coalloc.instance import CoallocError, Instance
 from coalloc.objectives import OBJECTIVES, Criterion
 from coalloc.problem import Assignment, discretise
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.call import Call
-from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.result import SolveOptions
+from coalloc.solvers.solve_state import SolveState
 from coalloc.solvers.time_shift import shifted
 
 
@@ -50,18 +50,18 @@ def rounded_down_makespan(
     if not instance.jobs:
         return RoundedDown(0.0, is_proven=True)
     limit = None if time_limit == math.inf else time_limit
-    call = Call(instance, SolveOptions(slot=slot, time_limit=limit, threads=threads, seed=seed))
-    context = _RoundedDownContext(call, problem, Criterion.of(problem, "makespan"), solve_model)
-    close(context)
-    return RoundedDown(call.lower_bound or 0.0, call.is_closed)
+    state = SolveState(instance, SolveOptions(slot=slot, time_limit=limit, threads=threads, seed=seed))
+    incumbent = _RoundedDownContext(state, problem, Criterion.of(problem, "makespan"), solve_model)
+    close(incumbent)
+    return RoundedDown(state.lower_bound or 0.0, state.is_closed)
 
 
-class _RoundedDownContext(Context):
+class _RoundedDownContext(Incumbent):
     """What is known of a problem rounded down; of its schedules only the makespan is kept."""
 
     def attain(self, cost: float) -> None:
         """Take the latest end (ticks) of a schedule of the problem as what the bound has to meet."""
-        self.call.objective = self.criterion.reported(cost)
+        self.state.objective = self.criterion.reported(cost)
 
     def take(self, assignments: Sequence[Assignment], source: str) -> None:  # noqa: ARG002
         """Keep assignments of the problem if they are better than the best."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from coalloc.constraint import Constraint, LatestEnd
-from coalloc.fixed import Fixings
 from coalloc.instance import Instance, Job
 from coalloc.instance.rounding import slots_down
 from coalloc.instance.time_base import TimeBase
 from coalloc.objectives import OBJECTIVES, Objective
-from coalloc.solvers.call import KNOWN
+from coalloc.problem.constraint import Constraint, LatestEnd
+from coalloc.problem.fixed import Fixings
 from coalloc.solvers.limits import AtMost
+from coalloc.solvers.solve_state import KNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _earlier(instance: Instance, seconds: float) -> Instance:
 
 
 def _earlier_constraint(kept: Constraint, seconds: float) -> Constraint:
-    """Return a constraint, one of :data:`coalloc.solvers.call.KNOWN`, so much earlier."""
+    """Return a constraint, one of :data:`coalloc.solvers.solve_state.KNOWN`, so much earlier."""
     if isinstance(kept, LatestEnd):
         return LatestEnd(kept.instant - seconds)
     if isinstance(kept, AtMost):

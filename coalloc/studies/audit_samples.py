@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.allocation import node_classes
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
 from coalloc.bench.outcomes import Outcome
 from coalloc.instance import Instance, Job
-from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
+from coalloc.measures.metrics import BOUNDED_SLOWDOWN_THRESHOLD
+from coalloc.problem.allocation import node_classes
 from coalloc.rules.fluid import delays, least_total_delay
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 from coalloc.solvers.result import SolveResult

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from coalloc.instance import CoallocError, Instance, Job, Platform, RunningJob
 from coalloc.instance.numbering import Intervals, names_of
-from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
+from coalloc.measures.metrics import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.rules.fluid import FluidJobs, Supply
 
 Floats = NDArray[np.float64]

@@ -22,8 +22,8 @@ from coalloc.documents.arguments import Seed, public, require
 from coalloc.documents.errors import InternalError
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
-from coalloc.intervals import mean_interval
-from coalloc.sharing_measures import least_makespan
+from coalloc.measures.intervals import mean_interval
+from coalloc.measures.sharing import least_makespan
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
@@ -348,7 +348,7 @@ def _exact_row(instance: Instance, solved: SolveResult, reference: Reference, ob
     value = math.nan if solved.objective is None else solved.objective
     row = {"instance": instance.name, "policy": EXACT, "objective": objective, **_against(value, reference)}
     if solved.schedule is not None:
-        from coalloc.measures import metrics
+        from coalloc.measures.metrics import metrics
 
         found = metrics(instance, solved.schedule)
         row |= {name: found[name] for name in ("makespan", *MEASURED) if name in found}

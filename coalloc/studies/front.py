@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coalloc.allocation import Scope
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
 from coalloc.documents.arguments import Seed, picture_of, public
@@ -27,10 +26,11 @@ from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import require_watts
 from coalloc.problem import Slot
+from coalloc.problem.allocation import Scope
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.routing import Broker
-from coalloc.solvers.energy import shortest_of
-from coalloc.solvers.energy_run import SAME_ENERGY, Point
+from coalloc.solvers.energy.run import SAME_ENERGY, Point
+from coalloc.solvers.energy.solving import shortest_of
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus, relative_gap
 from coalloc.studies.comparison import BOUND_TOLERANCE, contestants_of
 from coalloc.studies.interruption import gathered, uninterrupted

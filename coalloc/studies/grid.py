@@ -26,13 +26,13 @@ from coalloc.documents.kinds import document_of
 from coalloc.documents.storage import FilePath
 from coalloc.documents.strict_json import layout
 from coalloc.documents.text import quoted, visible
-from coalloc.grid_measures import GRID_METRICS, grid_metrics, refuse_jobs
 from coalloc.heuristics.grid import Local
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.files import INSTANCE
-from coalloc.result_files import instance_hash
+from coalloc.measures.grid import GRID_METRICS, grid_metrics, refuse_jobs
+from coalloc.power.sites import Working
 from coalloc.rules.brokering import STRATEGIES
-from coalloc.site_meter import Working
+from coalloc.solvers.files import instance_hash
 from coalloc.solvers.result import finite_limit, relative_gap
 from coalloc.studies.grid_report import coverage
 from coalloc.studies.instances import instances_of

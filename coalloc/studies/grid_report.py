@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from coalloc.documents.spreadsheet import csv_of_table
 from coalloc.documents.storage import FilePath, write_together
 from coalloc.instance import CoallocError
-from coalloc.intervals import mean_interval
+from coalloc.measures.intervals import mean_interval
 from coalloc.studies.rankings import Goal, degradation, mean_coverage, non_dominated, ranks
 
 if TYPE_CHECKING:

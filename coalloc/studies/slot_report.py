@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from coalloc.display.wording import percent_text
 from coalloc.instance import CoallocError
-from coalloc.intervals import LEAST_SAMPLES, ConfidenceInterval, mean_interval
-from coalloc.measures import FORMER_NAMES
+from coalloc.measures.intervals import LEAST_SAMPLES, ConfidenceInterval, mean_interval
+from coalloc.measures.metrics import FORMER_NAMES
 from coalloc.studies.slot_size import TOLERANCE, percent
 
 if TYPE_CHECKING:

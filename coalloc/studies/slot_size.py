@@ -21,7 +21,7 @@ from coalloc.documents.arguments import Seed, public
 from coalloc.documents.errors import InternalError
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
-from coalloc.measures import metrics
+from coalloc.measures.metrics import metrics
 from coalloc.models import formulation_of
 from coalloc.models.registry import EstimatesSize
 from coalloc.objectives import OBJECTIVES, Criterion

@@ -33,7 +33,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from coalloc.allocation import (
+from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
+from coalloc.objectives.objective import RegularObjective
+from coalloc.problem.allocation import (
     Allocation,
     NodeClass,
     Scope,
@@ -42,10 +45,7 @@ from coalloc.allocation import (
     switched_classes,
     tasks_per_cluster,
 )
-from coalloc.constraint import Constraint
-from coalloc.instance import CoallocError, Instance, Job, RunningJob
-from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
-from coalloc.objectives.objective import RegularObjective
+from coalloc.problem.constraint import Constraint
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 from coalloc.testing.brute_force_lags import Difference, LagSearch, lag_differences
 from coalloc.testing.brute_force_lags import Fixed as FixedDemand

@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from coalloc.allocation import Scope, node_classes
 from coalloc.instance import Instance, NodeGroup, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_up, time_tolerance
+from coalloc.problem.allocation import Scope, node_classes
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 from coalloc.testing.brute_force import (
     BruteForceResult,

@@ -15,10 +15,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from coalloc.allocation import NodeClass
-from coalloc.constraint import Budget, Constraint, NotTogether, PlacedJob, Row, TimeRow, Times
-from coalloc.execution import execution_time
 from coalloc.instance import Instance, Job
+from coalloc.problem.allocation import NodeClass
+from coalloc.problem.constraint import Budget, Constraint, NotTogether, PlacedJob, Row, TimeRow, Times
+from coalloc.problem.execution import execution_time
 
 SLACK = 1e-6
 """Seconds by which a schedule may break a constraint on times."""

@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from coalloc.execution import execution_time
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape, Switch
 from coalloc.instance.features import FEATURES
 from coalloc.instance.lags import Lag
@@ -19,6 +18,7 @@ from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.resources import total_of
 from coalloc.instance.spread import spread_of
 from coalloc.instance.windows import Window
+from coalloc.problem.execution import execution_time
 from coalloc.testing.small import AMPLE_BANDWIDTH, SmallSize, small_instance
 
 NODE_FEATURES = ("gpu", "ssd")

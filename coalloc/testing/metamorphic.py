@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 
 import coalloc
-from coalloc.allocation import Scope
-from coalloc.execution import execution_time
-from coalloc.fixed import Fixed
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.instance.features import FEATURES
 from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.windows import Window
-from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
+from coalloc.measures.metrics import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.objectives import OBJECTIVES
 from coalloc.objectives.registry import REGULAR, objective_of
+from coalloc.problem.allocation import Scope
+from coalloc.problem.execution import execution_time
+from coalloc.problem.fixed import Fixed
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
 from coalloc.testing.constraints import Apart, Precedence

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coalloc.execution import execution_time, link_loads
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Switch
 from coalloc.instance.rounding import slots_up
+from coalloc.problem.execution import execution_time, link_loads
 
 POWERS = (1.0, 0.8, 0.75, 0.5, 1.25)
 SHARES = (0.0, 0.25, 0.5, 0.7, 1.0)

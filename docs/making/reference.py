@@ -17,9 +17,9 @@ import typer
 
 import coalloc
 from coalloc.api.features import support_table
+from coalloc.api.schemas import KINDS
 from coalloc.cli.app import app
 from coalloc.documents.values import LARGEST
-from coalloc.schemas import KINDS
 
 DOCS = Path(__file__).parents[1]
 MADE = "<!-- Made by `python docs/making/reference.py`: change the docstrings and options that it reads instead. -->"

@@ -12,7 +12,7 @@ from sharing_experiment import OFF, Study, experiment, instance_of, rows_of, run
 from sharing_results import excess_interval, results_of, value_intervals
 
 from coalloc.instance import CoallocError
-from coalloc.stability import RUN_METRICS, stability
+from coalloc.measures.stability import RUN_METRICS, stability
 
 MIXES = ("SJF-JFirst", "FCFS-FFit", "SNPF-BFit")
 

@@ -11,7 +11,7 @@ import typer
 
 import coalloc
 from coalloc.cli.app import app
-from coalloc.solvers import call
+from coalloc.solvers import solve_state
 from tests.cli.running import PYTHON, TINY, run, run_process, write
 
 COMMANDS = (
@@ -114,7 +114,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(monkeypatch, arguments):
 
 def test_a_schedule_of_ours_that_the_checker_refuses_is_our_fault(monkeypatch, tmp_path):
     violation = coalloc.results.Violation("overlap", ("J1",), "C1/0", 0.0, 2.0, 1.0, "J1 and J2 hold C1/0")
-    monkeypatch.setattr(call, "check", lambda *_: [violation])
+    monkeypatch.setattr(solve_state, "check", lambda *_: [violation])
     output = tmp_path / "schedule.json"
     failed = run("solve", write(tmp_path / "i.json", TINY), "--slot", 50, "-o", output, "-q")
     assert failed.exit_code == 3

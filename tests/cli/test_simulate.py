@@ -12,7 +12,7 @@ import pytest
 
 import coalloc
 from tests.cli.running import PYTHON, TINY, run, run_process, write
-from tests.test_site_meter import SITE
+from tests.power.test_sites import SITE
 
 SWF = """; MaxProcs: 2
 1 0 -1 100 2 -1 -1 2 100 -1 1 7 -1 -1 -1 -1 -1 -1

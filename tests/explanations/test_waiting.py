@@ -9,8 +9,8 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, Instance, Job, Lag, NodeGroup, Placement, Platform, Schedule
-from coalloc.execution import execution_time
 from coalloc.instance.windows import Window
+from coalloc.problem.execution import execution_time
 from coalloc.testing.features import DRAWS
 from coalloc.testing.small import small_instance
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coalloc
-from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.conservative import Compression, Conservative
 from coalloc.instance import Instance, Job
+from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import RuleName
 from coalloc.rules.orders import OrderName, ordered_at
 from coalloc.simulator.policy import Start, State, Wake

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import pytest
 
 import coalloc
-from coalloc.allocation import Scope
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, Shape, Window
+from coalloc.problem.allocation import Scope
 from coalloc.simulator.policy import Start, State
 from coalloc.testing import small_feature_instance
 

@@ -14,7 +14,7 @@ from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, P
 from coalloc.instance.numbering import UnknownProcessorError, intervals_of, names_of
 from coalloc.instance.processor_names import MAX_PROCESSORS, ProcessorNames, Range, range_of
 from coalloc.schedule import Placement, Schedule
-from coalloc.schedule_files import read_schedule, write_schedule
+from coalloc.schedule.files import read_schedule, write_schedule
 from coalloc.simulator.processors import intervals_of as intervals_of_bits
 from coalloc.simulator.processors import processors_of
 from tests.strategies import LAW

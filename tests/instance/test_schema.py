@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator
 
+from coalloc.api.schemas import KINDS, schema
 from coalloc.documents.kinds import document_of
 from coalloc.instance import CoallocError
 from coalloc.instance.files import INSTANCE, PLATFORM
-from coalloc.schedule_files import SCHEDULE
-from coalloc.schemas import KINDS, schema
+from coalloc.schedule.files import SCHEDULE
 from tests.instance.documents import CROSS_FAULTS, FIELD_FAULTS, FIXTURES, VALID, broken
 from tests.instance.test_files import odd_instances
 from tests.strategies import LAW, instances, list_schedule

@@ -12,7 +12,7 @@ import pytest
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.package import solve_package
+from coalloc.solvers.packages.solving import solve_package
 from coalloc.solvers.result import ModelSolution, SolveOptions, SolveResult, SolveStatus
 from coalloc.testing.brute_force import brute_force_cbs, brute_force_jpr
 from tests.small_instances import small_instance, small_package

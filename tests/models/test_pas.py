@@ -17,7 +17,7 @@ from coalloc.models.package import largest_load
 from coalloc.problem import Problem, discretise
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
-from coalloc.solvers.package import build_package, solve_package
+from coalloc.solvers.packages.solving import build_package, solve_package
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveResult, SolveStatus, TracePoint
 from coalloc.testing.brute_force import brute_force_pas
 from tests.small_instances import small_instance, small_package

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from coalloc.allocation import node_classes
-from coalloc.execution import execution_time, processing_slowdown
 from coalloc.instance import Cluster, Instance, Job, LocalUser, NodeGroup, Platform, Sharing
+from coalloc.problem.allocation import node_classes
+from coalloc.problem.execution import execution_time, processing_slowdown
 from coalloc.schedule import Placement, Schedule
 
 SHARED = Instance(

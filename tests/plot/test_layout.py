@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.execution import link_load
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch, Window
 from coalloc.plot.interactive import hover_text
 from coalloc.plot.layout import (
@@ -25,6 +24,7 @@ from coalloc.plot.layout import (
     pieces_of,
     strips_title,
 )
+from coalloc.problem.execution import link_load
 from coalloc.schedule import Placement, Schedule
 from tests.plot.schedules import SHARED, SHARED_SCHEDULE, list_schedule, random_instance
 

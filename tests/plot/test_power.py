@@ -10,11 +10,11 @@ from matplotlib.text import Text
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
-from coalloc.meter import PowerCurve
-from coalloc.node_meter import NODE_PARTS
 from coalloc.plot.power import averaged
+from coalloc.power.meter import PowerCurve
+from coalloc.power.nodes import NODE_PARTS
 from tests.plot.strange import IDS
-from tests.test_site_meter import grid, placed
+from tests.power.test_sites import grid, placed
 
 NODE = NodeGroup(2, 1.0, cores=2, idle_watts=3.0, static_watts=10.0, core_watts=5.0)
 INSTANCE = Instance(Platform((Cluster("C1", (NODE,), 0.0),)), (Job("A", 2, 400.0),), name="power")

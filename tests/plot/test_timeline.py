@@ -7,8 +7,8 @@ from matplotlib.patches import StepPatch
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
+from coalloc.measures.timeline import Timeline
 from coalloc.plot.timeline import MOST_LINKS, MOST_STEPS, loaded_links, panels_of, round_length
-from coalloc.timeline import Timeline
 from tests.plot.strange import IDS
 
 INSTANCE = Instance(

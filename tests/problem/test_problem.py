@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc import problem as problems
-from coalloc.allocation import Scope
-from coalloc.constraint import Constraint, LatestEnd
 from coalloc.instance import (
     Cluster,
     CoallocError,
@@ -26,6 +24,8 @@ from coalloc.instance import (
     Window,
 )
 from coalloc.problem import Problem, Rounding, compositions, discretise, shortage, slot_seconds
+from coalloc.problem.allocation import Scope
+from coalloc.problem.constraint import Constraint, LatestEnd
 from coalloc.testing.constraints import EndBy
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc import Cluster, Job, NodeGroup, Platform
-from coalloc.allocation import node_classes, stocks_of
+from coalloc.problem.allocation import node_classes, stocks_of
 from coalloc.rules.allocation_rules import ALLOCATION_RULES, RuleName, allocation_rule, allocator, filled, filling_order
 from coalloc.rules.capacity_vectors import memories_of
 from coalloc.rules.mesd import mesd_allocation, where_usable

@@ -7,8 +7,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.allocation import node_classes
 from coalloc.instance import Cluster, Job, NodeGroup, Platform
+from coalloc.problem.allocation import node_classes
 from coalloc.rules.allocation_rules import allocator
 from coalloc.rules.availability import Availability, Span, earliest, fitting
 

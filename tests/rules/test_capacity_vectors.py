@@ -7,8 +7,8 @@ from operator import sub
 
 import pytest
 
-from coalloc.allocation import node_classes, stocks_of
 from coalloc.instance import Cluster, Job, NodeGroup, Platform
+from coalloc.problem.allocation import node_classes, stocks_of
 from coalloc.rules.allocation_rules import allocator
 from coalloc.rules.capacity_vectors import UNITS, Memories, memories_of
 from coalloc.rules.reservations import reservation

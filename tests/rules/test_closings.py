@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coalloc import Cluster, Job, NodeGroup, Platform, RunningJob, Window
-from coalloc.allocation import node_classes, reserved_nodes, stocks_of
 from coalloc.instance.job import resources_asked
+from coalloc.problem.allocation import node_classes, reserved_nodes, stocks_of
 from coalloc.rules.capacity_vectors import STOCK_UNITS, memories_of
 from coalloc.rules.closings import Closing, closings_of
 

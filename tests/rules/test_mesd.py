@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from coalloc.allocation import NodeClass, node_classes
 from coalloc.instance import Cluster, Job, NodeGroup, Platform
+from coalloc.problem.allocation import NodeClass, node_classes
 from coalloc.rules.mesd import Choice, mesd_allocation
 
 

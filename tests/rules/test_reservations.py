@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc import Cluster, Job, NodeGroup, Platform
-from coalloc.allocation import node_classes
+from coalloc.problem.allocation import node_classes
 from coalloc.rules.allocation_rules import allocation_rule
 from coalloc.rules.reservations import Reservation, reservation, reservation_in_pool
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from coalloc.allocation import Scope
 from coalloc.extend import Start
+from coalloc.problem.allocation import Scope
 from coalloc.simulator.policy import State
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from coalloc.allocation import Scope
 from coalloc.extend import Start
+from coalloc.problem.allocation import Scope
 from coalloc.simulator.policy import State
 
 

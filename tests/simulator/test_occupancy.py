@@ -7,7 +7,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
-from coalloc.allocation import node_classes
+from coalloc.problem.allocation import node_classes
 from coalloc.simulator.decisions import Start
 from coalloc.simulator.occupancy import Occupancy, Pool, largest_part, occupancy_of, refuse_too_large
 

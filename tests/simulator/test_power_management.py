@@ -15,8 +15,8 @@ from coalloc.simulator.engine import Engine
 from coalloc.simulator.simulation import schedule_of_run
 from coalloc.simulator.site import Partition
 from tests.per_second import joules
+from tests.power.test_sites import SITE
 from tests.simulator.test_site import ByTable
-from tests.test_site_meter import SITE
 
 
 def managed(instance, homes, local="fcfs", passes: Passes = "batch"):

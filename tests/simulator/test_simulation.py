@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import coalloc
 from coalloc import CoallocError
 from coalloc.documents.errors import InternalError
-from coalloc.measures import busy_time
+from coalloc.measures.metrics import busy_time
 from coalloc.simulator import simulation
 from coalloc.testing.small import small_instance
 from tests.simulator.listed import Listed

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from coalloc.simulator.site_power import SitePower
-from tests.test_site_meter import STATES
+from tests.power.test_sites import STATES
 
 
 def events(power, *happening):

@@ -7,7 +7,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Fixed, Instance, InstanceError, Job, NodeGroup, Platform, Schedule, Shape
-from coalloc.fixed import fixings
+from coalloc.problem.fixed import fixings
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing import brute_force_oas, small_instance
 from coalloc.testing.features import with_features

@@ -26,14 +26,14 @@ from coalloc.solvers import portfolio
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.backends.worker import Note, Worker
-from coalloc.solvers.call import Call
-from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
 from coalloc.solvers.search import beam_worker, branch_and_bound, sampling, set_tree
 from coalloc.solvers.search.beam_search import BeamSearch
+from coalloc.solvers.solve_state import SolveState
 from coalloc.testing.brute_force import brute_force_oas
 from tests.explanations.test_infeasible import many_ends_by
 from tests.extras import AUTO
@@ -291,7 +291,7 @@ def test_many_jobs_are_searched_on_every_core_by_processes_that_end_with_it(help
 
 def test_out_of_time_no_method_runs_once_a_schedule_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     # Longest job and packing, then lists: 70 s where 60 s is the optimum (and the bound), so others would have more.
-    monkeypatch.setattr(Call, "remaining", property(lambda call: 60.0 if call.schedule is None else 0.0))
+    monkeypatch.setattr(SolveState, "remaining", property(lambda state: 60.0 if state.schedule is None else 0.0))
     result = coalloc.solve(five())
     assert {point.source for point in result.trace} == {"longest job and packing", "list schedule"}
     assert (result.objective, result.stopped_by) == (70.0, "time")
@@ -303,7 +303,7 @@ def test_no_process_is_started_for_which_no_time_is_left(
     # Every look at the clock takes 0.02 s of the 0.4 s that are left at first, less than a process takes to load.
     looks = count()
     started: list[str] = []
-    monkeypatch.setattr(Call, "remaining", property(lambda _: max(0.0, 0.4 - 0.02 * next(looks))))
+    monkeypatch.setattr(SolveState, "remaining", property(lambda _: max(0.0, 0.4 - 0.02 * next(looks))))
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
     monkeypatch.setattr(cpsat, "start_worker", lambda _: started.append("CP-SAT"))
     without(monkeypatch, "branch and bound")
@@ -544,8 +544,8 @@ def test_arrivals_in_unix_time_are_not_counted_out_in_slots() -> None:
 
 def test_a_bound_after_every_job_has_to_have_ended_is_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     # A bound of 70 s, wherever it comes from, and every job must end by 65 s; not so where one may end later.
-    def prove(context: Context) -> None:
-        context.prove(70.0, "a bound")
+    def prove(incumbent: Incumbent) -> None:
+        incumbent.prove(70.0, "a bound")
 
     monkeypatch.setattr(portfolio, "METHODS", (Method("a bound", prove),))
     late = five()

@@ -10,15 +10,15 @@ import pytest
 
 import coalloc
 from coalloc.checker import check
-from coalloc.constraint import Constraint, LatestEnd
-from coalloc.fixed import fixings
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
 from coalloc.objectives import OBJECTIVES
+from coalloc.problem.constraint import Constraint, LatestEnd
+from coalloc.problem.fixed import fixings
 from coalloc.solvers import oas
-from coalloc.solvers.call import Call
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.result import SolveOptions
 from coalloc.solvers.slotting_bound import rounded_down_makespan
+from coalloc.solvers.solve_state import SolveState
 from coalloc.solvers.time_shift import shifted
 from tests.explanations.test_infeasible import many_ends_by
 
@@ -115,13 +115,13 @@ def test_constraints_of_the_users_own_keep_their_clock() -> None:
 
 def test_optimal_in_slots_is_the_least_number_of_them() -> None:
     # A slot is less than 1e-6 of 2,000,001: within the tolerance of a proof in seconds, and none in slots.
-    call = Call(two_nodes(0.0), SolveOptions(slot=1.0), step=1.0, objective=2_000_001.0, lower_bound=2_000_000.0)
-    assert not call.is_closed
-    call.raise_bound(2_000_001.0, "a proof")
-    assert call.is_closed
-    assert Call(two_nodes(0.0), SolveOptions(), objective=2_000_001.0, lower_bound=2_000_000.0).is_closed
+    state = SolveState(two_nodes(0.0), SolveOptions(slot=1.0), step=1.0, objective=2_000_001.0, lower_bound=2_000_000.0)
+    assert not state.is_closed
+    state.raise_bound(2_000_001.0, "a proof")
+    assert state.is_closed
+    assert SolveState(two_nodes(0.0), SolveOptions(), objective=2_000_001.0, lower_bound=2_000_000.0).is_closed
     slack = SolveOptions(slot=1.0, gap=1e-6)
-    assert Call(two_nodes(0.0), slack, step=1.0, objective=2_000_001.0, lower_bound=2_000_000.0).is_closed
+    assert SolveState(two_nodes(0.0), slack, step=1.0, objective=2_000_001.0, lower_bound=2_000_000.0).is_closed
 
 
 def test_a_window_in_unix_time_is_moved_with_its_jobs() -> None:
@@ -198,9 +198,9 @@ def test_reasons_are_sought_on_the_shifted_clock_and_told_on_the_users(monkeypat
     origins: list[float] = []
     close = oas.close
 
-    def counted(context: Context) -> None:
-        origins.append(context.problem.instance.origin)
-        close(context)
+    def counted(incumbent: Incumbent) -> None:
+        origins.append(incumbent.problem.instance.origin)
+        close(incumbent)
 
     monkeypatch.setattr(oas, "close", counted)
     jobs = [job.replace(arrival=UNIX, deadline=UNIX + 2700.0) for job in many_ends_by(2700.0).jobs]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.execution import link_load, link_loads
 from coalloc.instance import Cluster, Job, NodeGroup, Platform, Switch
+from coalloc.problem.execution import link_load, link_loads
 from coalloc.workloads.communication import bearable_task_bandwidth, largest_task_bandwidth, task_bandwidth
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import coalloc
 from coalloc import InstanceError
-from coalloc.execution import execution_time
+from coalloc.problem.execution import execution_time
 from coalloc.workloads.irmasim import read_irmasim
 
 PLATFORM = {

@@ -3,8 +3,8 @@
 import pytest
 
 import coalloc
-from coalloc.execution import execution_time, link_loads, processing_slowdown
 from coalloc.instance import CoallocError
+from coalloc.problem.execution import execution_time, link_loads, processing_slowdown
 from coalloc.workloads.generators import generate
 from coalloc.workloads.library import example, examples
 

@@ -22,8 +22,8 @@ from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.problem.budgets import BudgetRow
 from coalloc.rules.serial_sgs import on_grid, start_in_order
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, assignments_in, say_nothing
-from coalloc.solvers.context import Context
 from coalloc.solvers.effort import OnSchedule
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 LOAD_UNITS = 10**9
@@ -261,18 +261,22 @@ def _hear(message: Message, problem: Problem, unit: float, on_bound: OnBound, on
 # --- as methods of the portfolio ---------------------------------------------------------------------
 
 
-def _accepts(context: Context) -> bool:
-    return is_installed() and not context.is_beyond_proof
+def _accepts(incumbent: Incumbent) -> bool:
+    return is_installed() and not incumbent.is_beyond_proof
 
 
-def _accepts_slots(context: Context) -> bool:
-    return _accepts(context) and context.problem.slot is not None and _may_list_costs(context.criterion, context.best)
+def _accepts_slots(incumbent: Incumbent) -> bool:
+    return (
+        _accepts(incumbent)
+        and incumbent.problem.slot is not None
+        and _may_list_costs(incumbent.criterion, incumbent.best)
+    )
 
 
-def _accepts_seconds(context: Context) -> bool:
+def _accepts_seconds(incumbent: Incumbent) -> bool:
     """Accept continuous time where costs are ends: others would need a table on the finest grid."""
-    is_continuous = context.problem.slot is None and context.criterion.objective.counts_ends
-    return _accepts(context) and is_continuous and bool(context.best)
+    is_continuous = incumbent.problem.slot is None and incumbent.criterion.objective.counts_ends
+    return _accepts(incumbent) and is_continuous and bool(incumbent.best)
 
 
 def _may_list_costs(criterion: Criterion, start: Sequence[Assignment]) -> bool:
@@ -280,14 +284,14 @@ def _may_list_costs(criterion: Criterion, start: Sequence[Assignment]) -> bool:
     return criterion.is_integral or num_levels * (criterion.horizon(start) + 1) <= MAX_COSTS
 
 
-def _load(context: Context) -> None:
+def _load(incumbent: Incumbent) -> None:
     """Start the process early, where another core is there for it: it loads beside the search."""
-    _living_worker(context)
+    _living_worker(incumbent)
 
 
-def _loads(context: Context) -> bool:
-    has_core = context.call.options.threads > 1 and context.kept(Beside) is None
-    return has_core and (_accepts_slots(context) or _accepts_seconds(context))
+def _loads(incumbent: Incumbent) -> bool:
+    has_core = incumbent.state.options.threads > 1 and incumbent.kept(Beside) is None
+    return has_core and (_accepts_slots(incumbent) or _accepts_seconds(incumbent))
 
 
 LOADING = Method("CP-SAT startup", _load, _loads)
@@ -300,78 +304,78 @@ class Beside:
     worker: Worker
     unit: float
 
-    def tell(self, context: Context) -> None:
+    def tell(self, incumbent: Incumbent) -> None:
         """Tell a context what was found since."""
         for message in self.worker.news():
             _hear(
                 message,
-                context.problem,
+                incumbent.problem,
                 self.unit,
-                on_bound=lambda cost: context.prove(cost, METHOD.name),
-                on_schedule=lambda found: context.take_if_valid(found, METHOD.name),
+                on_bound=lambda cost: incumbent.prove(cost, METHOD.name),
+                on_schedule=lambda found: incumbent.take_if_valid(found, METHOD.name),
             )
 
 
-def begin_beside(context: Context) -> None:
+def begin_beside(incumbent: Incumbent) -> None:
     """Let CP-SAT solve the problem on all cores but one; what it finds is heard from then on."""
-    options, criterion = context.call.options, context.criterion
-    beside = Beside(start_worker(_noted_in(context)), cost_unit(criterion, context.best))
-    context.keep(beside)
-    context.resources.callback(beside.worker.close)
-    document = document_of(criterion, context.best, lower_bound=_known(context, criterion))
-    limits = {"time_limit": context.call.remaining, "work_limit": None}
+    options, criterion = incumbent.state.options, incumbent.criterion
+    beside = Beside(start_worker(_noted_in(incumbent)), cost_unit(criterion, incumbent.best))
+    incumbent.keep(beside)
+    incumbent.resources.callback(beside.worker.close)
+    document = document_of(criterion, incumbent.best, lower_bound=_known(incumbent, criterion))
+    limits = {"time_limit": incumbent.state.remaining, "work_limit": None}
     beside.worker.tell(document | limits | {"threads": options.threads - 1, "seed": options.seed})
-    context.listeners.append(lambda: beside.tell(context))
+    incumbent.listeners.append(lambda: beside.tell(incumbent))
 
 
-def may_begin_beside(context: Context) -> bool:
+def may_begin_beside(incumbent: Incumbent) -> bool:
     """Return whether another core is there for it, and nothing but the clock ends the search."""
-    is_timed = context.call.options.work_limit is None and context.call.remaining > LOADING_TIME
-    return is_timed and _loads(context) and _accepts_slots(context)
+    is_timed = incumbent.state.options.work_limit is None and incumbent.state.remaining > LOADING_TIME
+    return is_timed and _loads(incumbent) and _accepts_slots(incumbent)
 
 
-def _solve(context: Context) -> None:
+def _solve(incumbent: Incumbent) -> None:
     """Solve the problem itself, between what is proven and what is known; what runs beside others goes on there."""
-    beside = context.kept(Beside)
+    beside = incumbent.kept(Beside)
     if beside is not None and beside.worker.is_alive:
         return
 
     def take(assignments: list[Assignment]) -> None:
-        context.take_if_valid(assignments, METHOD.name)
+        incumbent.take_if_valid(assignments, METHOD.name)
 
-    _run(context, context.criterion, context.best, take, context.call.remaining)
+    _run(incumbent, incumbent.criterion, incumbent.best, take, incumbent.state.remaining)
 
 
 METHOD = Method("CP-SAT", _solve, _accepts_slots, stage="solve", is_complete=True)
 
 
-def _solve_on_grids(context: Context) -> None:
+def _solve_on_grids(incumbent: Incumbent) -> None:
     """Solve ever finer grids, rounded down (or the one that all times of the instance lie on).
 
     The optimum of each is a bound, and its order of starts, moved left with real durations, a schedule
     (docs/mathematics.md, "Slotting error").
     """
-    problem = context.problem
+    problem = incumbent.problem
 
     def take(assignments: list[Assignment]) -> None:
-        context.take(start_in_order(problem, on_grid(problem, assignments)), METHOD.name)
+        incumbent.take(start_in_order(problem, on_grid(problem, assignments)), METHOD.name)
 
-    grids = _grids(context)
+    grids = _grids(incumbent)
     for left, slot in zip(range(len(grids), 0, -1), grids, strict=True):
         down = on_another_grid(problem, slot, "down")
-        first = start_in_order(down, on_grid(down, context.best))
-        _run(context, Criterion(down, context.criterion.objective), first, take, context.call.remaining / left)
-        if context.is_closed or context.call.remaining <= 0.0:
+        first = start_in_order(down, on_grid(down, incumbent.best))
+        _run(incumbent, Criterion(down, incumbent.criterion.objective), first, take, incumbent.state.remaining / left)
+        if incumbent.is_closed or incumbent.state.remaining <= 0.0:
             return
 
 
 ON_GRIDS = Method("CP-SAT on time grids", _solve_on_grids, _accepts_seconds, stage="solve", is_complete=True)
 
 
-def _grids(context: Context) -> list[float]:
+def _grids(incumbent: Incumbent) -> list[float]:
     """Return slots of ever finer grids, s; one alone where every time is a whole number of it."""
-    latest = max(a.end for a in context.best)
-    common = common_slot(context.problem, latest / GRIDS[-1])
+    latest = max(a.end for a in incumbent.best)
+    common = common_slot(incumbent.problem, latest / GRIDS[-1])
     return [latest / slots for slots in GRIDS] if common is None else [common]
 
 
@@ -390,50 +394,50 @@ def common_slot(problem: Problem, least: float, others: Iterable[float] = ()) ->
 
 
 def _run(
-    context: Context, criterion: Criterion, first: Sequence[Assignment], take: OnSchedule, time_limit: float
+    incumbent: Incumbent, criterion: Criterion, first: Sequence[Assignment], take: OnSchedule, time_limit: float
 ) -> None:
     """Run CP-SAT on the problem of a criterion: that of the context, or the same on another grid."""
-    options, worker = context.call.options, _living_worker(context)
+    options, worker = incumbent.state.options, _living_worker(incumbent)
     if worker is None:
         return
     solve_cpsat(
         criterion,
         first,
-        lower_bound=_known(context, criterion),
+        lower_bound=_known(incumbent, criterion),
         time_limit=time_limit,
         threads=options.threads,
         seed=options.seed,
         work_limit=None if options.work_limit is None else options.work_limit * WORK_UNIT,
         worker=worker,
-        on_bound=lambda cost: context.prove(cost, METHOD.name, criterion),
+        on_bound=lambda cost: incumbent.prove(cost, METHOD.name, criterion),
         on_schedule=take,
-        on_infeasible=context.exclude,
-        is_done=lambda: context.is_closed,
+        on_infeasible=incumbent.exclude,
+        is_done=lambda: incumbent.is_closed,
     )
 
 
-def _known(context: Context, criterion: Criterion) -> float:
+def _known(incumbent: Incumbent, criterion: Criterion) -> float:
     """Return a cost that need not be proven again: of a sum on another grid nothing.
 
     A sum may be less on a grid rounded down than what is proven of it: asked for that much, schedules that follow from
     better ones would be left out.
     """
-    is_own = criterion is context.criterion or not criterion.is_sum
-    return context.proven_on(criterion) if is_own else -math.inf
+    is_own = criterion is incumbent.criterion or not criterion.is_sum
+    return incumbent.proven_on(criterion) if is_own else -math.inf
 
 
-def _living_worker(context: Context) -> Worker | None:
+def _living_worker(incumbent: Incumbent) -> Worker | None:
     """Return the process of the call, started if need be; None where there is no time left to load one."""
-    worker = context.kept(Worker)
+    worker = incumbent.kept(Worker)
     if worker is not None and worker.is_alive:
         return worker
-    if context.call.remaining <= LOADING_TIME:
+    if incumbent.state.remaining <= LOADING_TIME:
         return None
-    worker = start_worker(_noted_in(context))
-    context.keep(worker)
-    context.resources.callback(worker.close)
+    worker = start_worker(_noted_in(incumbent))
+    incumbent.keep(worker)
+    incumbent.resources.callback(worker.close)
     return worker
 
 
-def _noted_in(context: Context) -> Note:
-    return partial(context.call.note, METHOD.name)
+def _noted_in(incumbent: Incumbent) -> Note:
+    return partial(incumbent.state.note, METHOD.name)

@@ -26,7 +26,7 @@ from coalloc.problem import Assignment, Mode, Problem, SpeedLevel, on_another_gr
 from coalloc.rules.serial_sgs import on_grid, start_in_order
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, say_nothing
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 LOAD_UNITS = 10**6
@@ -157,13 +157,13 @@ def status_of(question: Question, *, time_limit: float, proof: Path | None = Non
 class Run:
     """A process that looks for a better schedule than the best at its begin, for a context."""
 
-    def __init__(self, context: Context, criterion: Criterion, question: Question) -> None:
-        self._context, self._criterion, self._question = context, criterion, question
+    def __init__(self, incumbent: Incumbent, criterion: Criterion, question: Question) -> None:
+        self._context, self._criterion, self._question = incumbent, criterion, question
         self.has_ended = False
-        options = context.call.options
-        self._worker = start_worker(partial(context.call.note, NAME))
-        context.resources.callback(self._worker.close)
-        self._worker.tell(question.document(time_limit=context.call.remaining, seed=options.seed))
+        options = incumbent.state.options
+        self._worker = start_worker(partial(incumbent.state.note, NAME))
+        incumbent.resources.callback(self._worker.close)
+        self._worker.tell(question.document(time_limit=incumbent.state.remaining, seed=options.seed))
 
     def hear(self) -> None:
         """Take what the process has found."""
@@ -177,11 +177,11 @@ class Run:
                 self._context.prove(self._question.horizon + 1, NAME, self._criterion)
 
     def _take(self, assignments: Sequence[Assignment]) -> None:
-        context = self._context
-        if self._criterion is context.criterion:
-            context.take_if_valid(assignments, NAME)
+        incumbent = self._context
+        if self._criterion is incumbent.criterion:
+            incumbent.take_if_valid(assignments, NAME)
         else:
-            context.take(start_in_order(context.problem, on_grid(context.problem, assignments)), NAME)
+            incumbent.take(start_in_order(incumbent.problem, on_grid(incumbent.problem, assignments)), NAME)
 
     def wait(self) -> None:
         """Hear of it until it has ended, the gap is closed, or at the deadline of the method."""
@@ -202,93 +202,93 @@ class Run:
         self._worker.close()
 
 
-def _asked(context: Context) -> tuple[Criterion, Question]:
+def _asked(incumbent: Incumbent) -> tuple[Criterion, Question]:
     """Return what is to be beaten: the best known, on the grid of the problem or one that all its times lie on."""
-    problem, criterion = context.problem, context.criterion
-    first: Sequence[Assignment] = context.best
+    problem, criterion = incumbent.problem, incumbent.criterion
+    first: Sequence[Assignment] = incumbent.best
     if problem.slot is None:
-        grid = on_another_grid(problem, _grid_of(context) or 1.0, "down")
+        grid = on_another_grid(problem, _grid_of(incumbent) or 1.0, "down")
         criterion = Criterion(grid, criterion.objective)
-        first = start_in_order(grid, on_grid(grid, context.best))
-        context.take(start_in_order(problem, on_grid(problem, first)), NAME)
+        first = start_in_order(grid, on_grid(grid, incumbent.best))
+        incumbent.take(start_in_order(problem, on_grid(problem, first)), NAME)
         # Where no job can start earlier all starts are sums of these times, so some optimum is a whole number of slots.
-        context.prove(math.ceil(context.proven / grid.seconds(1) - INTEGRALITY), NAME, criterion)
+        incumbent.prove(math.ceil(incumbent.proven / grid.seconds(1) - INTEGRALITY), NAME, criterion)
     latest = round(max(a.end for a in first))
-    return criterion, Question(criterion.problem, round(context.proven_on(criterion)), latest - 1)
+    return criterion, Question(criterion.problem, round(incumbent.proven_on(criterion)), latest - 1)
 
 
-def _grid_of(context: Context) -> float | None:
+def _grid_of(incumbent: Incumbent) -> float | None:
     """Return the slots, s, that the times of the problem are counted in; None where they cannot be."""
-    latest = max(a.end for a in context.best)
-    slot = context.problem.slot
+    latest = max(a.end for a in incumbent.best)
+    slot = incumbent.problem.slot
     if slot is None:
-        return cpsat.common_slot(context.problem, latest / MAX_HORIZON)
+        return cpsat.common_slot(incumbent.problem, latest / MAX_HORIZON)
     return slot if latest <= MAX_HORIZON else None
 
 
-def is_awaited(context: Context) -> bool:
+def is_awaited(incumbent: Incumbent) -> bool:
     """Return whether the methods that follow wait for it a little at first.
 
     With a core of its own it is not waited for by the branch and bound of jobs that arrive over time, which is done
     before it as often as not.
     """
-    return not _goes_on(context) or context.problem.has_equal_releases
+    return not _goes_on(incumbent) or incumbent.problem.has_equal_releases
 
 
-def _goes_on(context: Context) -> bool:
+def _goes_on(incumbent: Incumbent) -> bool:
     """Return whether it goes on beside the methods that follow."""
-    return context.call.options.threads > 1 and not context.is_large
+    return incumbent.state.options.threads > 1 and not incumbent.is_large
 
 
-def _begin(context: Context) -> None:
+def _begin(incumbent: Incumbent) -> None:
     """Start, and wait a little; where there is another core it goes on."""
-    run = _started(context)
+    run = _started(incumbent)
     if run is None:
         return
-    if is_awaited(context):
+    if is_awaited(incumbent):
         run.wait()
-    if _goes_on(context):
-        context.keep(run)
-        context.listeners.append(run.hear)
+    if _goes_on(incumbent):
+        incumbent.keep(run)
+        incumbent.listeners.append(run.hear)
     else:
         run.close()
 
 
-def _finish(context: Context) -> None:
+def _finish(incumbent: Incumbent) -> None:
     """Wait for what was started, or start anew."""
-    run = context.kept(Run)
+    run = incumbent.kept(Run)
     if run is None:
-        run = _started(context)
+        run = _started(incumbent)
     if run is not None:
         run.wait()
         run.close()
 
 
-def _started(context: Context) -> Run | None:
+def _started(incumbent: Incumbent) -> Run | None:
     """Return a process at work; None where there is no time to load one, or nothing to ask."""
-    if context.call.remaining <= LOADING_TIME:
+    if incumbent.state.remaining <= LOADING_TIME:
         return None
-    criterion, question = _asked(context)
+    criterion, question = _asked(incumbent)
     if question.is_refuted:
-        context.prove(question.horizon + 1, NAME, criterion)
+        incumbent.prove(question.horizon + 1, NAME, criterion)
         return None
-    return Run(context, criterion, question)
+    return Run(incumbent, criterion, question)
 
 
-def _accepts(context: Context) -> bool:
+def _accepts(incumbent: Incumbent) -> bool:
     """Accept few jobs of one mode each; of a few modes only where CP-SAT, which is better at them, is not there."""
-    problem = context.problem
-    is_known = context.is_free and context.criterion.objective.is_latest_end and bool(context.best)
-    if not is_known or context.call.options.work_limit is not None or len(problem.jobs) > MAX_JOBS:
+    problem = incumbent.problem
+    is_known = incumbent.is_free and incumbent.criterion.objective.is_latest_end and bool(incumbent.best)
+    if not is_known or incumbent.state.options.work_limit is not None or len(problem.jobs) > MAX_JOBS:
         return False
     num_modes = problem.num_allocations
     is_simple = num_modes == len(problem.jobs)
-    is_of_use = is_simple or (num_modes <= MAX_MODES and not context.is_large and not cpsat.is_installed())
-    return is_of_use and _grid_of(context) is not None
+    is_of_use = is_simple or (num_modes <= MAX_MODES and not incumbent.is_large and not cpsat.is_installed())
+    return is_of_use and _grid_of(incumbent) is not None
 
 
-def _accepts_last(context: Context) -> bool:
-    return _accepts(context) and not context.is_large
+def _accepts_last(incumbent: Incumbent) -> bool:
+    return _accepts(incumbent) and not incumbent.is_large
 
 
 NAME = "Pumpkin"

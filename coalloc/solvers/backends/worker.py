@@ -20,7 +20,7 @@ from typing import IO, Any
 from coalloc.documents.storage import reason_of
 from coalloc.documents.text import shortened, visible
 from coalloc.problem import Assignment, Problem
-from coalloc.processes import child_command
+from coalloc.system.processes import child_command
 
 GRACE = 1.0
 """Seconds after its time limit at which the child is killed."""

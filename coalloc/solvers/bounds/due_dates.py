@@ -17,13 +17,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.constraint import stated
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
+from coalloc.problem.constraint import stated
 from coalloc.rules.dual_feasible import weightings
 from coalloc.solvers.bounds.feasible_set import feasible_set_bound
 from coalloc.solvers.bounds.simple import fastest_durations, least_works, simple_bound
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 MOST_SETS = 256
@@ -116,12 +116,12 @@ def _least_cost(criterion: Criterion, due: tuple[int, ...], end: float) -> float
     return min(criterion.cost(j, releases[j], end) for j in due)
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Prove what each set does."""
-    for cost in _improve(context.criterion, context.deadline):
-        context.prove(cost, METHOD.name)
-        if context.is_closed:
+    for cost in _improve(incumbent.criterion, incumbent.deadline):
+        incumbent.prove(cost, METHOD.name)
+        if incumbent.is_closed:
             return
 
 
-METHOD = Method("due dates", _run, lambda context: is_for(context.criterion), share=SHARE, stage="bound")
+METHOD = Method("due dates", _run, lambda incumbent: is_for(incumbent.criterion), share=SHARE, stage="bound")

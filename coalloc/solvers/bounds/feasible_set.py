@@ -40,7 +40,7 @@ from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs
 from coalloc.solvers.bounds.safe_side import rounded
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.bounds.wide_jobs import WidePairs
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 TAIL_SHARE = 0.6
@@ -310,34 +310,34 @@ def sets_of_schedules(suffix: ReleaseSuffix, schedules: Schedules) -> Iterator[S
                 yield tuple([(j, level) for j, level in levels if level is not None])
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Solve the LPs; their bounds, and the dual prices of the best."""
-    sets = FeasibleSets(context.problem, [context.best] if context.best else [], context.proven)
-    context.keep(sets)
+    sets = FeasibleSets(incumbent.problem, [incumbent.best] if incumbent.best else [], incumbent.proven)
+    incumbent.keep(sets)
     sets.bound(
-        time_limit=context.time_left,
-        target=context.target,
-        on_bound=lambda ticks: context.prove(ticks, METHOD.name),
+        time_limit=incumbent.time_left,
+        target=incumbent.target,
+        on_bound=lambda ticks: incumbent.prove(ticks, METHOD.name),
     )
-    context.dual_prices = sets.dual_prices
+    incumbent.dual_prices = sets.dual_prices
 
 
-def _accepts(context: Context) -> bool:
-    return context.criterion.objective.is_latest_end
+def _accepts(incumbent: Incumbent) -> bool:
+    return incumbent.criterion.objective.is_latest_end
 
 
 METHOD = Method("feasible-set LP", _run, _accepts, share=SHARE, stage="bound")
 
 
-def _branch(context: Context) -> None:
+def _branch(incumbent: Incumbent) -> None:
     """Branch on the levels of the jobs, after the LPs."""
-    sets = context.kept(FeasibleSets)
+    sets = incumbent.kept(FeasibleSets)
     assert sets is not None
     sets.branch(
-        max_nodes=context.limited(MAX_NODES),
-        time_limit=context.time_left,
-        target=context.target,
-        on_bound=lambda ticks: context.prove(ticks, BRANCHING.name),
+        max_nodes=incumbent.limited(MAX_NODES),
+        time_limit=incumbent.time_left,
+        target=incumbent.target,
+        on_bound=lambda ticks: incumbent.prove(ticks, BRANCHING.name),
     )
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from coalloc.objectives import Criterion
 from coalloc.solvers.bounds.priced_starts import ROUNDING, Pricing, Supply, Ways, ways_of
 from coalloc.solvers.bounds.prices import Prices, cost_of
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 Floats = NDArray[np.float64]
@@ -244,23 +244,23 @@ def job_prices_bound(criterion: Criterion, time_limit: float = math.inf) -> floa
     return cost_of(criterion, max(first.excess, 0.0 if own is None else own.excess))
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Climb as long as there is time; later attempts go on."""
-    first = context.kept(Prices)
-    own = context.kept(JobPrices) or (JobPrices.of(context.criterion, first) if first is not None else None)
+    first = incumbent.kept(Prices)
+    own = incumbent.kept(JobPrices) or (JobPrices.of(incumbent.criterion, first) if first is not None else None)
     if own is None:
         return
-    context.keep(own)
-    steps = context.limited(1 << 62)
-    for _, excess in zip(range(-(-steps // STEPS)), own.improve(context.deadline), strict=False):
-        context.prove(cost_of(context.criterion, excess), METHOD.name)
-        if context.is_closed:
+    incumbent.keep(own)
+    steps = incumbent.limited(1 << 62)
+    for _, excess in zip(range(-(-steps // STEPS)), own.improve(incumbent.deadline), strict=False):
+        incumbent.prove(cost_of(incumbent.criterion, excess), METHOD.name)
+        if incumbent.is_closed:
             return
 
 
-def _accepts(context: Context) -> bool:
-    is_long = context.call.options.seconds >= LEAST_TIME
-    return context.criterion.is_sum and is_long and len(context.problem.jobs) >= FEWEST_JOBS
+def _accepts(incumbent: Incumbent) -> bool:
+    is_long = incumbent.state.options.seconds >= LEAST_TIME
+    return incumbent.criterion.is_sum and is_long and len(incumbent.problem.jobs) >= FEWEST_JOBS
 
 
 METHOD = Method("dual prices of jobs over time", _run, _accepts, share=SHARE, stage="bound", repeats=True)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.allocation import Allocation
 from coalloc.problem import Problem
+from coalloc.problem.allocation import Allocation
 from coalloc.rules.profile import SUBTRACTION_NOISE
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
 

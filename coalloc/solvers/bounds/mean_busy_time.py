@@ -31,7 +31,7 @@ from coalloc.solvers.bounds.column_generation import IMPROVEMENT, Set
 from coalloc.solvers.bounds.feasible_set import set_pricing, sets_of_schedules
 from coalloc.solvers.bounds.pricing import JobPrices
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 MOST_JOBS = 24
@@ -251,15 +251,15 @@ def busy_times_bound(criterion: Criterion, time_limit: float = math.inf) -> floa
     return max([criterion.objective.of_costs(criterion.alone), *bounds])
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Solve the LP; its bounds, and values of the jobs."""
-    times = busy_times_of(context.criterion)
+    times = busy_times_of(incumbent.criterion)
     if times is None:
         return
-    context.keep(times)
-    for bound in times.improve([context.best] if context.best else [], context.deadline):
-        context.prove(whole(context.criterion, bound), METHOD.name)
-        if context.is_closed:
+    incumbent.keep(times)
+    for bound in times.improve([incumbent.best] if incumbent.best else [], incumbent.deadline):
+        incumbent.prove(whole(incumbent.criterion, bound), METHOD.name)
+        if incumbent.is_closed:
             return
 
 
@@ -273,4 +273,4 @@ def is_for(criterion: Criterion) -> bool:
     return criterion.is_sum and 0 < len(criterion.problem.jobs) <= MOST_JOBS
 
 
-METHOD = Method("mean busy times", _run, lambda context: is_for(context.criterion), share=SHARE, stage="bound")
+METHOD = Method("mean busy times", _run, lambda incumbent: is_for(incumbent.criterion), share=SHARE, stage="bound")

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from coalloc.allocation import NodeClass
-from coalloc.constraint import of_some_jobs
 from coalloc.problem import Problem
+from coalloc.problem.allocation import NodeClass
+from coalloc.problem.constraint import of_some_jobs
 
 
 def memory_relaxations(problem: Problem) -> Iterator[Problem]:

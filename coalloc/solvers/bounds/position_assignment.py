@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 Floats = NDArray[np.float64]
@@ -137,12 +137,12 @@ def assignments_at(problem: Problem, found: Positions) -> Iterator[Assignment]:
         clocks[g][processor] += mode.duration
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Prove the best positions, and take their schedule where nothing else restricts it."""
-    found = positions(context.criterion)
+    found = positions(incumbent.criterion)
     if found is not None:
-        context.prove(safe_cost(context.criterion, found), METHOD.name)
-        context.take_if_valid(list(assignments_at(context.problem, found)), METHOD.name)
+        incumbent.prove(safe_cost(incumbent.criterion, found), METHOD.name)
+        incumbent.take_if_valid(list(assignments_at(incumbent.problem, found)), METHOD.name)
 
 
 def safe_cost(criterion: Criterion, found: Positions) -> float:
@@ -150,8 +150,8 @@ def safe_cost(criterion: Criterion, found: Positions) -> float:
     return float(round(found.cost)) if criterion.is_integral else found.cost - RELATIVE_TOLERANCE * abs(found.cost)
 
 
-def _accepts(context: Context) -> bool:
-    return context.criterion.is_sum and _have_one_task(context.problem)
+def _accepts(incumbent: Incumbent) -> bool:
+    return incumbent.criterion.is_sum and _have_one_task(incumbent.problem)
 
 
 def _have_one_task(problem: Problem) -> bool:

@@ -27,7 +27,7 @@ from threadpoolctl import ThreadpoolController
 from coalloc.objectives import Criterion
 from coalloc.solvers.bounds.priced_starts import Pricing, Supply, Ways, ways_of
 from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, Smooth, StoredStarts, WalkedStarts
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 Floats = NDArray[np.float64]
@@ -213,20 +213,20 @@ def cost_of(criterion: Criterion, excess: float) -> float:
     return math.ceil(cost - WHOLE) if criterion.is_integral else cost
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Climb as long as there is time; later attempts go on."""
-    prices = context.kept(Prices) or Prices.of(context.criterion)
+    prices = incumbent.kept(Prices) or Prices.of(incumbent.criterion)
     if prices is None:
         return
-    context.keep(prices)
-    for _ in prices.improve(context.deadline):
-        context.prove(cost_of(context.criterion, prices.excess), METHOD.name)
-        if context.is_closed:
+    incumbent.keep(prices)
+    for _ in prices.improve(incumbent.deadline):
+        incumbent.prove(cost_of(incumbent.criterion, prices.excess), METHOD.name)
+        if incumbent.is_closed:
             return
 
 
-def _accepts(context: Context) -> bool:
-    return context.criterion.is_sum
+def _accepts(incumbent: Incumbent) -> bool:
+    return incumbent.criterion.is_sum
 
 
 METHOD = Method("dual prices over time", _run, _accepts, share=SHARE, stage="bound", repeats=True)

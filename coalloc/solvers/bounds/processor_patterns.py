@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from coalloc.problem import Problem
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds.release_suffixes import levelled_jobs, speed_capacities
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 FEWEST_JOBS = 13
@@ -168,14 +168,14 @@ def may_ask(problem: Problem, end: float) -> bool:
     return items * len(speed_capacities(problem)) * (end - min(problem.releases)) <= MAX_CELLS
 
 
-def _run(context: Context) -> None:
-    for bound in excluding(context.problem, context.proven, context.target, context.deadline):
-        context.prove(bound, METHOD.name)
+def _run(incumbent: Incumbent) -> None:
+    for bound in excluding(incumbent.problem, incumbent.proven, incumbent.target, incumbent.deadline):
+        incumbent.prove(bound, METHOD.name)
 
 
-def _accepts(context: Context) -> bool:
-    is_known = context.criterion.objective.is_latest_end and bool(context.best)
-    return is_known and len(context.problem.jobs) >= FEWEST_JOBS and may_ask(context.problem, context.cost)
+def _accepts(incumbent: Incumbent) -> bool:
+    is_known = incumbent.criterion.objective.is_latest_end and bool(incumbent.best)
+    return is_known and len(incumbent.problem.jobs) >= FEWEST_JOBS and may_ask(incumbent.problem, incumbent.cost)
 
 
 METHOD = Method("processor patterns", _run, _accepts, share=SHARE, stage="bound")

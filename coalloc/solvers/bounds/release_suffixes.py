@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from coalloc.execution import link_load
 from coalloc.instance import Job
 from coalloc.instance.resources import total_of
 from coalloc.problem import Problem, SpeedLevel
+from coalloc.problem.execution import link_load
 from coalloc.rules.serial_sgs import fillings
 
 MAX_CHECKED = 5_000

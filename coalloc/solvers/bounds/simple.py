@@ -21,7 +21,7 @@ from coalloc.rules.dual_feasible import weightings
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.bounds.safe_side import rounded
 from coalloc.solvers.bounds.work import work
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 Floats = NDArray[np.float64]
@@ -225,8 +225,8 @@ def quick_bound(criterion: Criterion) -> float:
     return max(alone, squashed_area(problem)) if objective.counts_ends else alone
 
 
-def _run(context: Context) -> None:
-    context.prove(quick_bound(context.criterion), METHOD.name)
+def _run(incumbent: Incumbent) -> None:
+    incumbent.prove(quick_bound(incumbent.criterion), METHOD.name)
 
 
 METHOD = Method("longest job and packing", _run, stage="bound")

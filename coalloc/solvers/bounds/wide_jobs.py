@@ -17,9 +17,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.execution import link_load
 from coalloc.instance import Job
 from coalloc.problem import Problem, SpeedLevel
+from coalloc.problem.execution import link_load
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
 
 LOADING_TIME = 2.0

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.execution import execution_time
 from coalloc.instance import Job
 from coalloc.problem import Problem
+from coalloc.problem.execution import execution_time
 from coalloc.solvers.bounds.safe_side import rounded
 
 Floats = NDArray[np.float64]

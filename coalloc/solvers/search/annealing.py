@@ -22,8 +22,8 @@ from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, Way, book, named_orders
 from coalloc.solvers.bounds.simple import fastest_durations
-from coalloc.solvers.context import Context
 from coalloc.solvers.effort import Effort
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 FIRST_ROUND = 25
@@ -263,14 +263,14 @@ def _another_way(generation: Generation, j: int, rng: np.random.Generator) -> Wa
     return ~level if problem.jobs[j].shapes and rng.random() < ONE_SHAPE else level, rule
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Anneal from the best assignments."""
     improve(
-        context.problem,
-        context.best,
-        context.effort(ITERATIONS * len(context.problem.jobs) ** 2, METHOD.name),
-        objective=context.criterion.objective,
+        incumbent.problem,
+        incumbent.best,
+        incumbent.effort(ITERATIONS * len(incumbent.problem.jobs) ** 2, METHOD.name),
+        objective=incumbent.criterion.objective,
     )
 
 
-METHOD = Method("simulated annealing", _run, lambda context: bool(context.best), share=SHARE, repeats=True)
+METHOD = Method("simulated annealing", _run, lambda incumbent: bool(incumbent.best), share=SHARE, repeats=True)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.area import efficiencies_at, level_costs
 from coalloc.solvers.bounds.simple import fastest_durations
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import knapsack_growth
 from coalloc.solvers.search.growth import CompiledGrowth, Growth, Partials, growth_of, is_worth_compiling
@@ -293,52 +293,52 @@ def _scaled(values: Floats, total: float) -> Floats:
     return scaled
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Search by plans."""
-    _search(context, METHOD.name, is_compiled=is_worth_compiling(context))
+    _search(incumbent, METHOD.name, is_compiled=is_worth_compiling(incumbent))
 
 
-def _run_packed(context: Context) -> None:
+def _run_packed(incumbent: Incumbent) -> None:
     """Search by knapsacks."""
-    _search(context, BY_KNAPSACKS.name, by_knapsacks=True)
+    _search(incumbent, BY_KNAPSACKS.name, by_knapsacks=True)
 
 
-def _search(context: Context, name: str, *, is_compiled: bool = False, by_knapsacks: bool = False) -> None:
+def _search(incumbent: Incumbent, name: str, *, is_compiled: bool = False, by_knapsacks: bool = False) -> None:
     """Search rounds of its own, and hear in between what other cores have found."""
     stages = BeamSearch(
-        context.problem,
-        lower_bound=context.proven,
-        dual_prices=context.dual_prices,
-        seed=context.call.options.seed + context.attempt,
-        deadline=context.deadline,
+        incumbent.problem,
+        lower_bound=incumbent.proven,
+        dual_prices=incumbent.dual_prices,
+        seed=incumbent.state.options.seed + incumbent.attempt,
+        deadline=incumbent.deadline,
         is_compiled=is_compiled,
         by_knapsacks=by_knapsacks,
     )
-    for _ in range(context.limited(ROUNDS * len(context.problem.jobs) << context.attempt)):
-        if context.is_closed or time.perf_counter() > stages.deadline:
+    for _ in range(incumbent.limited(ROUNDS * len(incumbent.problem.jobs) << incumbent.attempt)):
+        if incumbent.is_closed or time.perf_counter() > stages.deadline:
             break
         found = stages.round()
         if found is not None:
-            context.take(found, name)
-        context.hear()
+            incumbent.take(found, name)
+        incumbent.hear()
 
 
-def accepts(context: Context) -> bool:
+def accepts(incumbent: Incumbent) -> bool:
     """Accept many jobs, where the bound gives prices to go by."""
-    return context.is_free and context.is_large and bool(context.dual_prices)
+    return incumbent.is_free and incumbent.is_large and bool(incumbent.dual_prices)
 
 
-def _accepts_fewer(context: Context) -> bool:
+def _accepts_fewer(incumbent: Incumbent) -> bool:
     """Accept fewer jobs where machine code makes the schedules: thousands in a second."""
-    is_latest_end = context.criterion.objective.is_latest_end
-    is_guided = context.is_free and is_latest_end and bool(context.dual_prices)
-    return is_guided and not context.is_large and is_worth_compiling(context)
+    is_latest_end = incumbent.criterion.objective.is_latest_end
+    is_guided = incumbent.is_free and is_latest_end and bool(incumbent.dual_prices)
+    return is_guided and not incumbent.is_large and is_worth_compiling(incumbent)
 
 
-def accepts_pools(context: Context) -> bool:
+def accepts_pools(incumbent: Incumbent) -> bool:
     """Accept many jobs on one pool, where there is time to load machine code."""
-    is_long = context.call.options.seconds >= LEAST_TIME
-    return is_long and accepts(context) and knapsack_growth.accepts(context.problem)
+    is_long = incumbent.state.options.seconds >= LEAST_TIME
+    return is_long and accepts(incumbent) and knapsack_growth.accepts(incumbent.problem)
 
 
 METHOD = Method("beam search", _run, accepts, share=SHARE, repeats=True)

@@ -16,7 +16,7 @@ from functools import partial
 from coalloc.problem import Problem
 from coalloc.solvers.backends.asker import Asker
 from coalloc.solvers.backends.worker import LOADING_TIME, Note, Worker, assignments_in, message_of, say_nothing
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.beam_search import BY_KNAPSACKS, BeamSearch, accepts, accepts_pools
 from coalloc.solvers.search.beam_search import METHOD as BY_PLANS
@@ -71,34 +71,36 @@ def main(requests: int, answers: int) -> None:
             asker.write({**message_of(found), "source": name})
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Start a search on every other core; what they find is heard from then on."""
-    options = context.call.options
+    options = incumbent.state.options
     for core in range(1, options.threads):
         try:
             worker = start_worker(
-                context.problem,
-                lower_bound=context.proven,
-                dual_prices=context.dual_prices,
+                incumbent.problem,
+                lower_bound=incumbent.proven,
+                dual_prices=incumbent.dual_prices,
                 seed=CORE_SEED * core + options.seed,
-                is_compiled=is_worth_compiling(context),
-                by_knapsacks=accepts_pools(context),
-                note=partial(context.call.note, METHOD.name),
+                is_compiled=is_worth_compiling(incumbent),
+                by_knapsacks=accepts_pools(incumbent),
+                note=partial(incumbent.state.note, METHOD.name),
             )
         except UNKNOWN_THERE:
             return
-        context.resources.callback(worker.close)
-        context.listeners.append(partial(_hear, context, worker))
+        incumbent.resources.callback(worker.close)
+        incumbent.listeners.append(partial(_hear, incumbent, worker))
 
 
-def _hear(context: Context, worker: Worker) -> None:
+def _hear(incumbent: Incumbent, worker: Worker) -> None:
     for message in worker.news():
-        context.take(assignments_in(message, context.problem), message["source"])
+        incumbent.take(assignments_in(message, incumbent.problem), message["source"])
 
 
-def _accepts(context: Context) -> bool:
+def _accepts(incumbent: Incumbent) -> bool:
     """Accept where only the clock ends the search: the cores take turns by it."""
-    return accepts(context) and context.call.options.work_limit is None and context.call.remaining > LOADING_TIME
+    return (
+        accepts(incumbent) and incumbent.state.options.work_limit is None and incumbent.state.remaining > LOADING_TIME
+    )
 
 
 METHOD = Method("parallel beam search", _run, _accepts)

@@ -23,7 +23,7 @@ from coalloc.problem import Assignment, Problem
 from coalloc.solvers.backends import pumpkin
 from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
 from coalloc.solvers.bounds.release_prices import release_prices
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import pool_tree, set_tree
 from coalloc.solvers.search.ceilings import ceiling_below, mirrored_kind, proven_below
@@ -224,65 +224,65 @@ class _Priced:
         return cls(prices, rates)
 
 
-def _run(context: Context) -> None:
-    goes_on = pool_tree.METHOD.accepts(context) or set_tree.may_follow(context)
-    before = NODES_BEFORE_MACHINE_CODE if context.problem.has_equal_releases else NODES_OVER_TIME
-    _search_in_stages(context, before if goes_on else MAX_NODES)
+def _run(incumbent: Incumbent) -> None:
+    goes_on = pool_tree.METHOD.accepts(incumbent) or set_tree.may_follow(incumbent)
+    before = NODES_BEFORE_MACHINE_CODE if incumbent.problem.has_equal_releases else NODES_OVER_TIME
+    _search_in_stages(incumbent, before if goes_on else MAX_NODES)
 
 
-def _run_briefly(context: Context) -> None:
-    brief = BRIEF_NODES if pumpkin.is_awaited(context) else BRIEFER_NODES
-    _search_in_stages(context, NODES_BEFORE_PUMPKIN if context.problem.has_equal_releases else brief)
+def _run_briefly(incumbent: Incumbent) -> None:
+    brief = BRIEF_NODES if pumpkin.is_awaited(incumbent) else BRIEFER_NODES
+    _search_in_stages(incumbent, NODES_BEFORE_PUMPKIN if incumbent.problem.has_equal_releases else brief)
 
 
-def _search_in_stages(context: Context, max_nodes: int) -> None:
+def _search_in_stages(incumbent: Incumbent, max_nodes: int) -> None:
     """Search; where jobs arrive over time first a little, and then with the prices of releases."""
-    if context.problem.has_equal_releases:
-        _search(context, max_nodes, [])
+    if incumbent.problem.has_equal_releases:
+        _search(incumbent, max_nodes, [])
         return
-    _search(context, FEW_NODES, [])
-    if not context.is_closed:
-        _search(context, max_nodes, release_prices(context.problem, context.deadline))
+    _search(incumbent, FEW_NODES, [])
+    if not incumbent.is_closed:
+        _search(incumbent, max_nodes, release_prices(incumbent.problem, incumbent.deadline))
 
 
-def _search(context: Context, max_nodes: int, prices: Sequence[Sequence[float]]) -> None:
+def _search(incumbent: Incumbent, max_nodes: int, prices: Sequence[Sequence[float]]) -> None:
     """Search on so many nodes; the best prices of releases, where no jobs run already, are those of the search."""
-    sets = context.kept(FeasibleSets)
-    is_priced = bool(prices) and not context.problem.busy
+    sets = incumbent.kept(FeasibleSets)
+    is_priced = bool(prices) and not incumbent.problem.busy
 
     def search(on_schedule: OnSchedule) -> BranchAndBound:
         return BranchAndBound(
-            context.problem,
-            prices[0] if is_priced else context.dual_prices,
+            incumbent.problem,
+            prices[0] if is_priced else incumbent.dual_prices,
             busy_prices=sets.busy_prices if sets is not None and not is_priced else (),
             release_prices=prices,
-            best=context.cost,
-            target=context.goal,
+            best=incumbent.cost,
+            target=incumbent.goal,
             on_schedule=on_schedule,
         )
 
-    search_below(context, search, max_nodes, METHOD.name)
+    search_below(incumbent, search, max_nodes, METHOD.name)
 
 
-def _accepts(context: Context) -> bool:
-    is_latest_end = bool(context.dual_prices) and context.criterion.objective.is_latest_end
-    return is_latest_end and may_search(context.problem)
+def _accepts(incumbent: Incumbent) -> bool:
+    is_latest_end = bool(incumbent.dual_prices) and incumbent.criterion.objective.is_latest_end
+    return is_latest_end and may_search(incumbent.problem)
 
 
-def _accepts_briefly(context: Context) -> bool:
+def _accepts_briefly(incumbent: Incumbent) -> bool:
     """Accept what would wait for Pumpkin, and may well be done before; jobs of one mode each are for that."""
-    has_modes = context.problem.num_allocations > len(context.problem.jobs)
-    is_apt = has_modes or not context.problem.has_equal_releases
-    return is_apt and pumpkin.BEGUN.accepts(context) and _accepts(context)
+    has_modes = incumbent.problem.num_allocations > len(incumbent.problem.jobs)
+    is_apt = has_modes or not incumbent.problem.has_equal_releases
+    return is_apt and pumpkin.BEGUN.accepts(incumbent) and _accepts(incumbent)
 
 
-def search_in_time(context: Context, problem: Problem, bound_share: float, name: str) -> bool:
+def search_in_time(incumbent: Incumbent, problem: Problem, bound_share: float, name: str) -> bool:
     """Look for any schedule of a problem that ends in time, whatever it costs; return whether everything was seen.
 
     Its bounds take a share of the time that is left; what is found is taken in the name of a method.
     """
     sets = FeasibleSets(problem)
-    sets.bound(time_limit=bound_share * context.time_left)
+    sets.bound(time_limit=bound_share * incumbent.time_left)
 
     def search(on_schedule: OnSchedule) -> BranchAndBound:
         return BranchAndBound(
@@ -294,19 +294,19 @@ def search_in_time(context: Context, problem: Problem, bound_share: float, name:
             on_schedule=on_schedule,
         )
 
-    return run_search(context, search, MAX_NODES, name)[1]
+    return run_search(incumbent, search, MAX_NODES, name)[1]
 
 
-def _seek(context: Context) -> None:
+def _seek(incumbent: Incumbent) -> None:
     """Find a schedule that ends in time, or that there is none."""
-    if search_in_time(context, context.problem, BOUND_SHARE, IN_TIME.name) and not context.best:
-        context.exclude()
+    if search_in_time(incumbent, incumbent.problem, BOUND_SHARE, IN_TIME.name) and not incumbent.best:
+        incumbent.exclude()
 
 
-def _may_seek(context: Context) -> bool:
-    is_bounded = bool(context.problem.jobs) and all(map(math.isfinite, context.problem.latest_ends))
-    is_other = is_bounded and not context.best and not context.criterion.objective.is_latest_end
-    return is_other and may_search(context.problem)
+def _may_seek(incumbent: Incumbent) -> bool:
+    is_bounded = bool(incumbent.problem.jobs) and all(map(math.isfinite, incumbent.problem.latest_ends))
+    is_other = is_bounded and not incumbent.best and not incumbent.criterion.objective.is_latest_end
+    return is_other and may_search(incumbent.problem)
 
 
 METHOD = Method("branch and bound", _run, _accepts, share=SHARE)

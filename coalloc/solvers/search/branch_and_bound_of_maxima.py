@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coalloc.constraint import Constraint, LatestEnd
 from coalloc.problem import Problem
-from coalloc.solvers.context import Context
+from coalloc.problem.constraint import Constraint, LatestEnd
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
@@ -27,36 +27,40 @@ BOUND_SHARE = 0.2
 """Share of what is left of that after which the bounds of one search stop."""
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Find a schedule where none is known, then go below the best cost until nothing does, or limits are reached."""
-    if not context.best and search_in_time(context, _in_turn(context), BOUND_SHARE, METHOD.name) and not context.best:
-        context.exclude()
-    while context.best and not context.is_closed and context.time_left > 0.0:
-        known = context.cost
-        value = context.criterion.reported(known)
-        equal = 2.0 * context.problem.base.tolerance  # costs that are no further apart than that are equal
+    if (
+        not incumbent.best
+        and search_in_time(incumbent, _in_turn(incumbent), BOUND_SHARE, METHOD.name)
+        and not incumbent.best
+    ):
+        incumbent.exclude()
+    while incumbent.best and not incumbent.is_closed and incumbent.time_left > 0.0:
+        known = incumbent.cost
+        value = incumbent.criterion.reported(known)
+        equal = 2.0 * incumbent.problem.base.tolerance  # costs that are no further apart than that are equal
         step = max(equal, 0.5 * PROOF_TOLERANCE * abs(value))
-        limit = AtMost(context.problem.instance, context.criterion.objective, value - step)
-        is_seen = search_in_time(context, _in_turn(context, limit), BOUND_SHARE, METHOD.name)
-        if context.cost < known:
+        limit = AtMost(incumbent.problem.instance, incumbent.criterion.objective, value - step)
+        is_seen = search_in_time(incumbent, _in_turn(incumbent, limit), BOUND_SHARE, METHOD.name)
+        if incumbent.cost < known:
             continue
         if is_seen:
             least = value if step == equal else value - step
-            context.prove(context.criterion.counted(least), METHOD.name)
+            incumbent.prove(incumbent.criterion.counted(least), METHOD.name)
         return
 
 
-def _in_turn(context: Context, *limits: Constraint) -> Problem:
+def _in_turn(incumbent: Incumbent, *limits: Constraint) -> Problem:
     """Return the problem with limits, in which no job ends after all could have in turn."""
-    problem = context.problem
+    problem = incumbent.problem
     last = LatestEnd(problem.seconds(problem.horizon_in_turn))
     return replace(problem, constraints=(*problem.constraints, last, *limits))
 
 
-def _accepts(context: Context) -> bool:
-    objective = context.criterion.objective
+def _accepts(incumbent: Incumbent) -> bool:
+    objective = incumbent.criterion.objective
     is_other = objective.has_latest_ends and not objective.is_latest_end
-    return is_other and bool(context.problem.jobs) and may_search(context.problem)
+    return is_other and bool(incumbent.problem.jobs) and may_search(incumbent.problem)
 
 
 METHOD = Method("branch and bound for maxima", _run, _accepts, share=SHARE)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
 from coalloc.solvers.bounds.mean_busy_time import BusyTimes, Held, Work, least_cost
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.ceilings import NOISE, SLOT_NOISE
@@ -198,18 +198,18 @@ def may_search_sum(criterion: Criterion) -> bool:
     return not has_empty and may_search(problem, criterion.kinds)
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     def search(on_schedule: OnSchedule) -> BranchAndBoundOfSums:
-        times = context.kept(BusyTimes)
+        times = incumbent.kept(BusyTimes)
         return BranchAndBoundOfSums(
-            context.criterion, times, best=context.cost, target=context.goal, on_schedule=on_schedule
+            incumbent.criterion, times, best=incumbent.cost, target=incumbent.goal, on_schedule=on_schedule
         )
 
-    search_below(context, search, MAX_NODES, METHOD.name)
+    search_below(incumbent, search, MAX_NODES, METHOD.name)
 
 
-def _accepts(context: Context) -> bool:
-    return context.criterion.is_sum and may_search_sum(context.criterion)
+def _accepts(incumbent: Incumbent) -> bool:
+    return incumbent.criterion.is_sum and may_search_sum(incumbent.criterion)
 
 
 METHOD = Method("branch and bound for sums", _run, _accepts, share=SHARE)

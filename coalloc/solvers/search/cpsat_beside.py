@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import set_tree
 
@@ -16,15 +16,15 @@ LEAST_GAIN = 0.05
 """Share by which links raise the bound at least where it begins before the trees."""
 
 
-def _accepts(context: Context) -> bool:
+def _accepts(incumbent: Incumbent) -> bool:
     """Accept where a tree is searched next."""
-    return set_tree.may_follow(context) and cpsat.may_begin_beside(context)
+    return set_tree.may_follow(incumbent) and cpsat.may_begin_beside(incumbent)
 
 
-def _accepts_early(context: Context) -> bool:
+def _accepts_early(incumbent: Incumbent) -> bool:
     """Accept where links bind, too."""
-    sets = context.kept(FeasibleSets)
-    return sets is not None and sets.gain_of_links >= LEAST_GAIN and _accepts(context)
+    sets = incumbent.kept(FeasibleSets)
+    return sets is not None and sets.gain_of_links >= LEAST_GAIN and _accepts(incumbent)
 
 
 METHOD = Method("CP-SAT in parallel", cpsat.begin_beside, _accepts)

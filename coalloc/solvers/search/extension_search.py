@@ -27,12 +27,11 @@ from dataclasses import dataclass
 from operator import le
 from typing import NamedTuple
 
-from coalloc.constraint import Constraint, Precedences
-from coalloc.fixed import Fixings
-from coalloc.garbage import no_collection
 from coalloc.problem import Assignment, Problem, TimeSumRow
+from coalloc.problem.constraint import Constraint, Precedences
+from coalloc.problem.fixed import Fixings
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.running_sets import (
     ExtensionAlternative,
@@ -42,6 +41,7 @@ from coalloc.solvers.search.running_sets import (
     RunningSets,
     TooManyError,
 )
+from coalloc.system.garbage import no_collection
 
 MAX_WAITING = 2**20
 """Numbers of jobs of each kind that may wait up to which the search is tried: 20 jobs, more where some are equal."""
@@ -386,36 +386,36 @@ def _latest_start(problem: Problem, j: int) -> float:
 
 
 def search_below(
-    context: Context, search_with: Callable[[OnSchedule], ExtensionSearch], max_nodes: int, name: str
+    incumbent: Incumbent, search_with: Callable[[OnSchedule], ExtensionSearch], max_nodes: int, name: str
 ) -> None:
     """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments.
 
     ``search_with`` returns the search that tells its schedules to whom it is given; ``name`` is that of its method.
     """
-    search, is_seen = run_search(context, search_with, max_nodes, name)
+    search, is_seen = run_search(incumbent, search_with, max_nodes, name)
     if is_seen:
-        if context.best:
-            context.prove(search.proven, name)
+        if incumbent.best:
+            incumbent.prove(search.proven, name)
         else:
-            context.exclude()
+            incumbent.exclude()
 
 
 def run_search(
-    context: Context, search_with: Callable[[OnSchedule], ExtensionSearch], max_nodes: int, name: str
+    incumbent: Incumbent, search_with: Callable[[OnSchedule], ExtensionSearch], max_nodes: int, name: str
 ) -> tuple[ExtensionSearch, bool]:
     """Return a search, as :func:`search_below` makes it, once it has run, and whether it has seen everything."""
 
     def is_taken(assignments: list[Assignment]) -> bool:
-        context.take_if_valid(assignments, name)
-        return context.cost <= context.criterion.value(assignments)
+        incumbent.take_if_valid(assignments, name)
+        return incumbent.cost <= incumbent.criterion.value(assignments)
 
     def is_closed() -> bool:
-        context.hear()
-        return context.is_closed
+        incumbent.hear()
+        return incumbent.is_closed
 
     search = search_with(is_taken)
     with no_collection():  # a third of the time, for nothing
-        return search, search.run(context.limited(max_nodes), context.deadline, is_closed)
+        return search, search.run(incumbent.limited(max_nodes), incumbent.deadline, is_closed)
 
 
 def assignments_of(

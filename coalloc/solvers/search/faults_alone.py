@@ -17,7 +17,7 @@ from coalloc.problem import Assignment, Mode
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import Generation, book, earliest_start_of, named_orders
 from coalloc.schedule import schedule_of
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 
 LISTS = 100
@@ -43,21 +43,21 @@ class Plan:
 class _Search:
     """The search for one context, with the numbers that it draws by."""
 
-    context: Context
+    incumbent: Incumbent
     rng: np.random.Generator
     generation: Generation
 
     def run(self) -> None:
         """Try lists until one is proven optimal, or enough were tried, or at the deadline of the method."""
-        context = self.context
-        num_jobs = len(context.problem.jobs)
-        most = context.limited(LISTS * num_jobs)
-        is_limited = context.call.options.work_limit is not None
+        incumbent = self.incumbent
+        num_jobs = len(incumbent.problem.jobs)
+        most = incumbent.limited(LISTS * num_jobs)
+        is_limited = incumbent.state.options.work_limit is not None
         plan, least, idle = None, (math.inf, math.inf), 0
         begins = self._first()
         for step in range(most if is_limited else 2**62):
-            is_over = time.perf_counter() > context.deadline or (step >= most and context.accepted)
-            if is_over or context.call.is_closed:
+            is_over = time.perf_counter() > incumbent.deadline or (step >= most and incumbent.accepted)
+            if is_over or incumbent.state.is_closed:
                 return
             if begins or plan is None or idle > PATIENCE * num_jobs:
                 tried, least, idle = begins.pop() if begins else self._drawn(), (math.inf, math.inf), 0
@@ -70,18 +70,18 @@ class _Search:
 
     def _value(self, plan: Plan) -> tuple[float, float]:
         """Return the number of faults of a list and its cost; one without faults is taken."""
-        context = self.context
+        incumbent = self.incumbent
         found = self._placed(plan)
         if not found:
             return math.inf, math.inf
-        faults = len(context.call.own_faults(schedule_of(context.problem, found)))
+        faults = len(incumbent.state.own_faults(schedule_of(incumbent.problem, found)))
         if not faults:
-            context.take(found, METHOD.name)
-        return faults, context.criterion.value(found)
+            incumbent.take(found, METHOD.name)
+        return faults, incumbent.criterion.value(found)
 
     def _placed(self, plan: Plan) -> list[Assignment]:
         """Return the schedule of a list; nothing where constraints forbid it."""
-        problem, profile, found = self.context.problem, Profile(self.context.problem), list[Assignment]()
+        problem, profile, found = self.incumbent.problem, Profile(self.incumbent.problem), list[Assignment]()
         for j, waits, mode in zip(plan.order, plan.waits, plan.modes, strict=True):
             since = found[-1].end if waits and found else -math.inf
             if mode is None:
@@ -97,15 +97,15 @@ class _Search:
 
     def _first(self) -> list[Plan]:
         """Return the lists that are tried first, the last one before the others: of the best order, and one by one."""
-        best = sorted(self.context.best, key=lambda a: a.start)
-        order = tuple([a.job for a in best]) or tuple(named_orders(self.context.problem)[-1])
+        best = sorted(self.incumbent.best, key=lambda a: a.start)
+        order = tuple([a.job for a in best]) or tuple(named_orders(self.incumbent.problem)[-1])
         free = (None,) * len(order)
         kept = Plan(order, (False,) * len(order), tuple([a.mode for a in best]) or free)
         return [Plan(order, (True,) * len(order), free), replace(kept, modes=free), kept]
 
     def _drawn(self) -> Plan:
         """Return a list that is drawn anew."""
-        order = tuple(self.rng.permutation(len(self.context.problem.jobs)).tolist())
+        order = tuple(self.rng.permutation(len(self.incumbent.problem.jobs)).tolist())
         waits = tuple((self.rng.random(len(order)) < WAITING).tolist())
         return Plan(order, waits, (None,) * len(order))
 
@@ -126,11 +126,11 @@ class _Search:
         return Plan(tuple(order), tuple(waits), tuple(modes))
 
 
-def search_by_faults(context: Context) -> None:
+def search_by_faults(incumbent: Incumbent) -> None:
     """Look for schedules that pass where the best was refused; only the faults of constraints say which do."""
-    if context.refusing and not context.call.is_closed:
-        rng = np.random.default_rng([context.call.options.seed, context.attempt])
-        _Search(context, rng, Generation(context.problem)).run()
+    if incumbent.refusing and not incumbent.state.is_closed:
+        rng = np.random.default_rng([incumbent.state.options.seed, incumbent.attempt])
+        _Search(incumbent, rng, Generation(incumbent.problem)).run()
 
 
-METHOD = Method("list repair", search_by_faults, lambda context: bool(context.refusing), share=SHARE, repeats=True)
+METHOD = Method("list repair", search_by_faults, lambda incumbent: bool(incumbent.refusing), share=SHARE, repeats=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.parallel_sgs import ParallelGeneration, PartialSchedule, Plan
 from coalloc.rules.serial_sgs import Generation
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.search.problem_tables import Tables
 
 Floats = NDArray[np.float64]
@@ -117,9 +117,9 @@ def may_compile(problem: Problem) -> bool:
     return is_plain and 0 < len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
 
 
-def is_worth_compiling(context: Context) -> bool:
+def is_worth_compiling(incumbent: Incumbent) -> bool:
     """Return whether a call is so long, and has so many jobs, that compiled growth pays."""
-    return context.call.options.seconds >= LEAST_TIME and len(context.problem.jobs) >= FEWEST_JOBS
+    return incumbent.state.options.seconds >= LEAST_TIME and len(incumbent.problem.jobs) >= FEWEST_JOBS
 
 
 # ---------------------------------------------------------------------- in Python

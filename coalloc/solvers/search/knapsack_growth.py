@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Assignment, Problem
-from coalloc.solvers.bin_packing import are_rectangles, placed_in_order
+from coalloc.solvers.special.bin_packing import are_rectangles, placed_in_order
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -22,8 +22,8 @@ from coalloc.objectives import Criterion, Objective
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, Way, book, start_in_order
-from coalloc.solvers.context import Context
 from coalloc.solvers.effort import Effort
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import NOISE, earliness_weights
 
@@ -181,20 +181,20 @@ class _Repair:
         return sorted(different.values(), key=lambda a: a.end)
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Search neighbourhoods of the best assignments."""
     explore(
-        context.problem,
-        context.best,
-        context.effort(ROUNDS * len(context.problem.jobs), METHOD.name),
-        objective=context.criterion.objective,
+        incumbent.problem,
+        incumbent.best,
+        incumbent.effort(ROUNDS * len(incumbent.problem.jobs), METHOD.name),
+        objective=incumbent.criterion.objective,
     )
 
 
-def _accepts(context: Context) -> bool:
+def _accepts(incumbent: Incumbent) -> bool:
     """Accept jobs that are not tied to each other: the others are moved left while some are freed."""
-    is_small = len(context.problem.jobs) <= MOST_JOBS
-    return is_small and bool(context.best) and context.is_free
+    is_small = len(incumbent.problem.jobs) <= MOST_JOBS
+    return is_small and bool(incumbent.best) and incumbent.is_free
 
 
 METHOD = Method("large neighbourhood search", _run, _accepts, share=SHARE, repeats=True)

@@ -15,7 +15,7 @@ from coalloc.instance import Job
 from coalloc.objectives.objective import RegularObjective
 from coalloc.problem import Problem
 from coalloc.rules.serial_sgs import best_list_schedule
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import ITERATIONS, improve
 
@@ -46,23 +46,23 @@ class _WithoutLatestEnds(Problem):
         return (math.inf,) * len(self.jobs)
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Anneal from the list schedules of the problem without latest ends; later attempts draw otherwise."""
-    problem, tardiness = context.problem, Tardiness(context.problem)
+    problem, tardiness = incumbent.problem, Tardiness(incumbent.problem)
     free = _WithoutLatestEnds(**{field.name: getattr(problem, field.name) for field in fields(problem)})
-    effort = context.effort(ITERATIONS * len(problem.jobs) ** 2, METHOD.name)
+    effort = incumbent.effort(ITERATIONS * len(problem.jobs) ** 2, METHOD.name)
     found = improve(
         free,
-        best_list_schedule(free, deadline=context.deadline),
+        best_list_schedule(free, deadline=incumbent.deadline),
         replace(effort, target=0.0, on_schedule=lambda _: None),
         objective=tardiness,
     )
     if all(assignment.end <= problem.latest_ends[assignment.job] for assignment in found):
-        context.take(found, METHOD.name)
+        incumbent.take(found, METHOD.name)
 
 
-def _accepts(context: Context) -> bool:
-    return not context.best and not all(map(math.isinf, context.problem.latest_ends))
+def _accepts(incumbent: Incumbent) -> bool:
+    return not incumbent.best and not all(map(math.isinf, incumbent.problem.latest_ends))
 
 
 METHOD = Method("deadline-feasibility search", _run, _accepts, share=SHARE, repeats=True)

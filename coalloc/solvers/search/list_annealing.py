@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, named_orders
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import earliness_weights
 from coalloc.solvers.search.growth import is_worth_compiling, may_compile
@@ -147,26 +147,26 @@ def _consider_first(annealing: ListAnnealing, problem: Problem, assignments: Seq
         annealing.consider(named, [level * num_rules for level in widest])
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Anneal in rounds from the best assignments."""
-    problem, costs = context.problem, Costs.of(context.criterion)
+    problem, costs = incumbent.problem, Costs.of(incumbent.criterion)
     if costs is None:
         return
-    annealing = ListAnnealing(problem, costs, context.call.options.seed + context.attempt)
-    _consider_first(annealing, problem, context.best)
-    annealing.round(1, context.deadline)  # compiles
+    annealing = ListAnnealing(problem, costs, incumbent.state.options.seed + incumbent.attempt)
+    _consider_first(annealing, problem, incumbent.best)
+    annealing.round(1, incumbent.deadline)  # compiles
 
     def round_of(steps: int, deadline: float) -> list[Assignment]:
         annealing.round(steps, deadline)
         return annealing.assignments()
 
-    anneal_in_rounds(context, round_of, first=FIRST_ROUND * len(problem.jobs), most=ROUNDS, name=METHOD.name)
+    anneal_in_rounds(incumbent, round_of, first=FIRST_ROUND * len(problem.jobs), most=ROUNDS, name=METHOD.name)
 
 
-def _accepts(context: Context) -> bool:
-    problem = context.problem
-    is_asked = context.is_free and not context.is_large and len(problem.classes) > 1 and bool(context.best)
-    return is_asked and is_worth_compiling(context) and may_compile(problem)
+def _accepts(incumbent: Incumbent) -> bool:
+    problem = incumbent.problem
+    is_asked = incumbent.is_free and not incumbent.is_large and len(problem.classes) > 1 and bool(incumbent.best)
+    return is_asked and is_worth_compiling(incumbent) and may_compile(problem)
 
 
 METHOD = Method("list annealing", _run, _accepts, share=SHARE, repeats=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.rounds import anneal_in_rounds
 
@@ -126,14 +126,14 @@ class PoolAnnealing:
         return starts
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Anneal in rounds from the best assignments."""
-    problem, pool = context.problem, pool_of(context.criterion)
+    problem, pool = incumbent.problem, pool_of(incumbent.criterion)
     if pool is None or pool.unit <= 0.0:
         return
-    order = np.array([a.job for a in sorted(context.best, key=lambda a: (a.start, a.job))], dtype=np.int64)
-    annealing = PoolAnnealing(pool, order, context.call.options.seed)
-    annealing.round(1, context.deadline)  # compiles
+    order = np.array([a.job for a in sorted(incumbent.best, key=lambda a: (a.start, a.job))], dtype=np.int64)
+    annealing = PoolAnnealing(pool, order, incumbent.state.options.seed)
+    annealing.round(1, incumbent.deadline)  # compiles
     modes = [problem.mode(job, (job.tasks,)) for job in problem.jobs]
 
     def round_of(steps: int, deadline: float) -> list[Assignment]:
@@ -141,12 +141,12 @@ def _run(context: Context) -> None:
         starts = annealing.starts().tolist()
         return [Assignment(j, starts[j], mode) for j, mode in enumerate(modes)]
 
-    anneal_in_rounds(context, round_of, first=FIRST_ROUND * len(order), most=ROUNDS, name=METHOD.name)
+    anneal_in_rounds(incumbent, round_of, first=FIRST_ROUND * len(order), most=ROUNDS, name=METHOD.name)
 
 
-def _accepts(context: Context) -> bool:
-    is_long = context.call.options.seconds >= LEAST_TIME and len(context.problem.jobs) >= FEWEST_JOBS
-    return is_long and len(context.problem.classes) == 1 and context.is_free and bool(context.best)
+def _accepts(incumbent: Incumbent) -> bool:
+    is_long = incumbent.state.options.seconds >= LEAST_TIME and len(incumbent.problem.jobs) >= FEWEST_JOBS
+    return is_long and len(incumbent.problem.classes) == 1 and incumbent.is_free and bool(incumbent.best)
 
 
 METHOD = Method("annealing on identical processors", _run, _accepts, share=SHARE)

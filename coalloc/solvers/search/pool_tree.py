@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.dual_feasible import weightings
-from coalloc.solvers.bin_packing import are_rectangles, placed_in_order
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.refutation import Refutation
+from coalloc.solvers.special.bin_packing import are_rectangles, placed_in_order
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -311,26 +311,26 @@ class _Ends:
         return placed_in_order(self._problem, [self._pool.jobs[k] for k in order])
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Refute ends, from what is proven on in ever longer steps, until one is reached or none is open."""
-    problem, pool = context.problem, pool_of(context.problem)
+    problem, pool = incumbent.problem, pool_of(incumbent.problem)
     assert pool is not None
     Refutation(
-        lambda ceiling: _Ends(problem, pool, context.dual_prices, ceiling),
+        lambda ceiling: _Ends(problem, pool, incumbent.dual_prices, ceiling),
         lambda cost: pool.instant(pool.units(cost) - 1),
         pool.unit,
         METHOD.name,
-    ).run(context)
+    ).run(incumbent)
 
 
-def _accepts(context: Context) -> bool:
-    num_jobs, seconds = len(context.problem.jobs), context.call.options.seconds
-    if not (context.is_free and context.best and context.criterion.objective.is_latest_end):
+def _accepts(incumbent: Incumbent) -> bool:
+    num_jobs, seconds = len(incumbent.problem.jobs), incumbent.state.options.seconds
+    if not (incumbent.is_free and incumbent.best and incumbent.criterion.objective.is_latest_end):
         return False
     if not FEWEST_JOBS <= num_jobs <= MOST_JOBS or seconds < LEAST_TIME:
         return False
-    pool = pool_of(context.problem)
-    return pool is not None and pool.units(context.cost) <= MOST_UNITS
+    pool = pool_of(incumbent.problem)
+    return pool is not None and pool.units(incumbent.cost) <= MOST_UNITS
 
 
 METHOD = Method("branch and bound on identical processors", _run, _accepts, share=SHARE)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from coalloc.problem import Assignment
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 
 FIRST_CHUNK, CHUNK = 1_000, 100_000
 """Nodes before the first look at the clock, and between two."""
@@ -56,31 +56,31 @@ class Refutation:
     _step: float = field(default=0.0, init=False)
     _tree: Tree | None = field(default=None, init=False)
 
-    def run(self, context: Context) -> None:
+    def run(self, incumbent: Incumbent) -> None:
         """Refute what the limits allow."""
-        left = context.limited(2**62)
-        while left > 0 and _is_open(context):
+        left = incumbent.limited(2**62)
+        while left > 0 and _is_open(incumbent):
             if self._tree is None:
-                self._tree = self.tree_of(min(context.proven + self._step * self.unit, self.latest(context.cost)))
+                self._tree = self.tree_of(min(incumbent.proven + self._step * self.unit, self.latest(incumbent.cost)))
                 self._step = 2.0 * self._step + 1.0
-            left = self._go_on(context, self._tree, left)
+            left = self._go_on(incumbent, self._tree, left)
 
-    def _go_on(self, context: Context, tree: Tree, left: int) -> int:
+    def _go_on(self, incumbent: Incumbent, tree: Tree, left: int) -> int:
         """Search for what ends by a ceiling, and then by earlier ones; return how many of so many nodes are left."""
         chunk = FIRST_CHUNK
-        while left > 0 and _is_open(context):
-            tree.lower(self.latest(context.cost))
-            ended = tree.run(min(left, chunk), context.deadline)
+        while left > 0 and _is_open(incumbent):
+            tree.lower(self.latest(incumbent.cost))
+            ended = tree.run(min(left, chunk), incumbent.deadline)
             left, chunk = left - chunk, CHUNK
             if ended == "everything":
                 self._tree = None
-                context.prove(tree.proven, self.name)
+                incumbent.prove(tree.proven, self.name)
                 return left
             if ended == "better":
-                context.take(tree.assignments(), self.name)
-            context.hear()
+                incumbent.take(tree.assignments(), self.name)
+            incumbent.hear()
         return 0
 
 
-def _is_open(context: Context) -> bool:
-    return not context.is_closed and context.time_left > 0.0 and math.isfinite(context.cost)
+def _is_open(incumbent: Incumbent) -> bool:
+    return not incumbent.is_closed and incumbent.time_left > 0.0 and math.isfinite(incumbent.cost)

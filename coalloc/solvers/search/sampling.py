@@ -19,8 +19,8 @@ from coalloc.problem import Assignment, Problem
 from coalloc.rules.serial_sgs import FILLING_RULES
 from coalloc.solvers.bounds.area import efficiencies
 from coalloc.solvers.bounds.simple import fastest_durations
-from coalloc.solvers.context import Context
 from coalloc.solvers.effort import Effort
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.growth import Plans, growth_of, is_worth_compiling
 
@@ -139,23 +139,23 @@ class Planner:
         )
 
 
-def _run(context: Context) -> None:
+def _run(incumbent: Incumbent) -> None:
     """Sample beside the best assignments."""
     sample(
-        context.problem,
-        context.best,
-        context.effort(int(SAMPLES * len(context.problem.jobs) ** 1.5), METHOD.name),
-        lower_bound=context.proven,
-        is_compiled=is_worth_compiling(context),
+        incumbent.problem,
+        incumbent.best,
+        incumbent.effort(int(SAMPLES * len(incumbent.problem.jobs) ** 1.5), METHOD.name),
+        lower_bound=incumbent.proven,
+        is_compiled=is_worth_compiling(incumbent),
     )
 
 
-def _accepts(context: Context) -> bool:
-    return context.is_free and context.criterion.objective.is_latest_end and not context.is_large
+def _accepts(incumbent: Incumbent) -> bool:
+    return incumbent.is_free and incumbent.criterion.objective.is_latest_end and not incumbent.is_large
 
 
-def _accepts_large(context: Context) -> bool:
-    return context.is_free and context.criterion.objective.is_latest_end and context.is_large
+def _accepts_large(incumbent: Incumbent) -> bool:
+    return incumbent.is_free and incumbent.criterion.objective.is_latest_end and incumbent.is_large
 
 
 METHOD = Method("sampling", _run, _accepts, share=SHARE, repeats=True)

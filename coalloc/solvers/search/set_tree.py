@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.backends import pumpkin
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
-from coalloc.solvers.context import Context
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.ceilings import beyond_noise, ceiling_below, mirrored_kind
 from coalloc.solvers.search.extension_search import Member, assignments_of, keeps
@@ -309,23 +309,23 @@ def _path_of(problem: Problem, tables: SetTables, keys: Keys) -> Path:
     return path
 
 
-def _run(context: Context) -> None:
-    refutation = context.kept(Refutation)
+def _run(incumbent: Incumbent) -> None:
+    refutation = incumbent.kept(Refutation)
     if refutation is None:
-        refutation = _begun(context)
-        context.keep(refutation)
+        refutation = _begun(incumbent)
+        incumbent.keep(refutation)
     try:
-        refutation.run(context)
+        refutation.run(incumbent)
     except TooManyError:
         refutation.is_exhausted = True
 
 
-def _begun(context: Context) -> Refutation:
+def _begun(incumbent: Incumbent) -> Refutation:
     """Return the refutation of ends of a problem, of which none is refuted yet."""
-    problem = context.problem
-    tables = SetTables(problem, ceiling_below(problem, context.cost), MAX_PRICES)
-    prices = NodePrices(problem, tables, context.dual_prices)
-    unit = 1.0 if problem.slot is not None else (context.cost - context.proven) / STEPS
+    problem = incumbent.problem
+    tables = SetTables(problem, ceiling_below(problem, incumbent.cost), MAX_PRICES)
+    prices = NodePrices(problem, tables, incumbent.dual_prices)
+    unit = 1.0 if problem.slot is not None else (incumbent.cost - incumbent.proven) / STEPS
     return Refutation(
         lambda ceiling: SetTree(problem, tables, prices, ceiling),
         lambda cost: ceiling_below(problem, cost),
@@ -334,14 +334,16 @@ def _begun(context: Context) -> Refutation:
     )
 
 
-def _accepts(context: Context, far: float) -> bool:
+def _accepts(incumbent: Incumbent, far: float) -> bool:
     """Accept what has a gap of so much, as a share, times the jobs beyond the fewest."""
-    problem, begun = context.problem, context.kept(Refutation)
-    if not (context.is_free and context.best and context.dual_prices and context.criterion.objective.is_latest_end):
+    problem, begun = incumbent.problem, incumbent.kept(Refutation)
+    if not (
+        incumbent.is_free and incumbent.best and incumbent.dual_prices and incumbent.criterion.objective.is_latest_end
+    ):
         return False
-    if not FEWEST_JOBS <= len(problem.jobs) <= MOST_JOBS or context.call.options.seconds < LEAST_TIME:
+    if not FEWEST_JOBS <= len(problem.jobs) <= MOST_JOBS or incumbent.state.options.seconds < LEAST_TIME:
         return False
-    if (context.cost - context.proven) * (len(problem.jobs) - FEWEST_JOBS) > far * context.cost:
+    if (incumbent.cost - incumbent.proven) * (len(problem.jobs) - FEWEST_JOBS) > far * incumbent.cost:
         return False
     return _is_for_it(problem) and not (begun is not None and begun.is_exhausted)
 
@@ -355,27 +357,27 @@ def _is_for_it(problem: Problem) -> bool:
     return least > 0.0 and are_kept and pool_of(problem) is None
 
 
-def _accepts_near(context: Context) -> bool:
-    return context.problem.has_equal_releases and _accepts(context, NEAR)
+def _accepts_near(incumbent: Incumbent) -> bool:
+    return incumbent.problem.has_equal_releases and _accepts(incumbent, NEAR)
 
 
-def _accepts_far(context: Context) -> bool:
-    return context.problem.has_equal_releases and _accepts(context, FAR)
+def _accepts_far(incumbent: Incumbent) -> bool:
+    return incumbent.problem.has_equal_releases and _accepts(incumbent, FAR)
 
 
-def _accepts_over_time(context: Context) -> bool:
+def _accepts_over_time(incumbent: Incumbent) -> bool:
     """Accept jobs that arrive over time: the bound on their best end is as often right, so schedules come first."""
-    return not context.problem.has_equal_releases and _accepts(context, FAR)
+    return not incumbent.problem.has_equal_releases and _accepts(incumbent, FAR)
 
 
-def may_follow(context: Context) -> bool:
+def may_follow(incumbent: Incumbent) -> bool:
     """Return whether the tree is searched once schedules have been sampled."""
-    return _accepts(context, FAR)
+    return _accepts(incumbent, FAR)
 
 
-def _accepts_early(context: Context) -> bool:
+def _accepts_early(incumbent: Incumbent) -> bool:
     """Accept what would wait for Pumpkin."""
-    return pumpkin.BEGUN.accepts(context) and _accepts_near(context)
+    return pumpkin.BEGUN.accepts(incumbent) and _accepts_near(incumbent)
 
 
 METHOD = Method("branch and bound over running sets", _run, _accepts_near, share=SHARE)

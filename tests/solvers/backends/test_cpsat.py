@@ -15,10 +15,10 @@ from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.backends.worker import GRACE
-from coalloc.solvers.call import Call
-from coalloc.solvers.context import LARGE_FOR_SUMS, Context
+from coalloc.solvers.incumbent import LARGE_FOR_SUMS, Incumbent
 from coalloc.solvers.portfolio import SEARCHED_ON
 from coalloc.solvers.result import SolveOptions
+from coalloc.solvers.solve_state import SolveState
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import small_instance
 
@@ -200,10 +200,10 @@ def test_a_sum_on_a_grid_rounded_down_may_be_less_than_what_is_proven_of_it():
     jobs = [Job(f"J{j}", 1, s, deadline=end) for j, (s, end) in enumerate(zip(seconds, ends, strict=True))]
     instance = Instance(Platform([Cluster("C1", [NodeGroup(1, 1.0)], 1.0)]), jobs)
     problem = discretise(instance, None)
-    call = Call(instance, SolveOptions(objective="total-response-time", time_limit=60.0))
-    context = Context(call, problem, Criterion.of(problem, "total-response-time"), solve_model)
-    context.take(best_list_schedule(problem), "list schedule")
-    context.prove(17.0018, "another")
-    with context.resources:
-        cpsat.ON_GRIDS.run(context)
-    assert call.lower_bound == pytest.approx(17.00198)
+    state = SolveState(instance, SolveOptions(objective="total-response-time", time_limit=60.0))
+    incumbent = Incumbent(state, problem, Criterion.of(problem, "total-response-time"), solve_model)
+    incumbent.take(best_list_schedule(problem), "list schedule")
+    incumbent.prove(17.0018, "another")
+    with incumbent.resources:
+        cpsat.ON_GRIDS.run(incumbent)
+    assert state.lower_bound == pytest.approx(17.00198)

@@ -9,13 +9,13 @@ import pytest
 
 import coalloc
 from coalloc.checker import check
-from coalloc.constraint import LatestEnd
-from coalloc.fixed import Fixed, fixings
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
 from coalloc.instance.features import FEATURES
 from coalloc.objectives.criterion import Criterion
 from coalloc.objectives.registry import regular_objective
 from coalloc.problem import Problem, discretise
+from coalloc.problem.constraint import LatestEnd
+from coalloc.problem.fixed import Fixed, fixings
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.search.branch_and_bound import BranchAndBound

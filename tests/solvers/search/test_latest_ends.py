@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 import coalloc
-from coalloc.constraint import Constraint, LatestEnd, PlacedJob
 from coalloc.instance import Instance, Job
 from coalloc.problem import discretise
+from coalloc.problem.constraint import Constraint, LatestEnd, PlacedJob
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.search.latest_ends import Tardiness
 from coalloc.testing import SmallSize, brute_force_oas

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import coalloc
-from coalloc.constraint import Constraint
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem, discretise
+from coalloc.problem.constraint import Constraint
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, book
 from coalloc.solvers import list_schedules, portfolio

@@ -1,5 +1,0 @@
-"""Base classes, protocols and functions for custom policies, brokers, constraints, objectives and formulations."""
-
-from coalloc.lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)

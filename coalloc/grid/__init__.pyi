@@ -1,6 +1,0 @@
-"""The public names of ``coalloc.grid``."""
-
-from coalloc.grid_measures import grid_metrics as grid_metrics
-from coalloc.simulator.site import Partition as Partition
-from coalloc.workloads.grids import platform as platform
-from coalloc.workloads.grids import platforms as platforms

@@ -1,9 +1,0 @@
-"""The public names of ``coalloc.io``."""
-
-from coalloc.instance.files import read_platform as read_platform
-from coalloc.instance.files import write_platform as write_platform
-from coalloc.result_files import read_result as read_result
-from coalloc.result_files import write_result as write_result
-from coalloc.schemas import schema as schema
-from coalloc.workloads.swf_writing import write_swf as write_swf
-from coalloc.workloads.weeks.merging import merge_swf as merge_swf

@@ -1,0 +1,1 @@
+"""Measures of schedules and of simulated runs."""

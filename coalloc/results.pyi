@@ -1,0 +1,18 @@
+"""The public names of ``coalloc.results``."""
+
+from coalloc.checker import Violation as Violation
+from coalloc.explanations.reasons import Explanation as Explanation
+from coalloc.explanations.reasons import Reason as Reason
+from coalloc.measures.groups import metrics_by as metrics_by
+from coalloc.measures.metrics import metrics_of as metrics_of
+from coalloc.measures.sharing import sharing_metrics as sharing_metrics
+from coalloc.measures.timeline import series as series
+from coalloc.power.meter import Energy as Energy
+from coalloc.simulator.result import SimulationResult as SimulationResult
+from coalloc.solvers.result import ModelSize as ModelSize
+from coalloc.solvers.result import SolvedLevel as SolvedLevel
+from coalloc.solvers.result import SolveOptions as SolveOptions
+from coalloc.solvers.result import SolveStatus as SolveStatus
+from coalloc.solvers.result import TracePoint as TracePoint
+from coalloc.studies.audit_report import Audit as Audit
+from coalloc.workloads.weeks.merging import MergedWeeks as MergedWeeks

@@ -1,5 +1,0 @@
-"""Types that functions return, and metrics of part of a schedule."""
-
-from coalloc.lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,0 +1,307 @@
+"""Placements and schedules, their files, and node colouring.
+
+A schedule says for each job when it starts and ends and which processors it holds. Whether it is
+valid is for :mod:`coalloc.checker` to say.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from coalloc.display.chart import MOST_BARS, MOST_ROWS, Bar, in_order, svg
+from coalloc.display.html import heading, table
+from coalloc.display.wording import duration_text, plural
+from coalloc.documents.arguments import public
+from coalloc.documents.text import quoted
+from coalloc.documents.values import LEFT_OUT, SINCE_2, Listed, PositiveSeconds, Text, Value, value
+from coalloc.instance import Instance
+from coalloc.instance.numbering import Intervals, Numbering, names_of
+from coalloc.instance.processor_names import NamesField, ProcessorNames
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from coalloc.problem import Assignment, Problem
+    from coalloc.problem.allocation import Allocation, NodeClass
+
+MOST_NAMED = 8
+"""Processors of a job that a table names."""
+
+Instant = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Outcome = Literal["completed", "killed"]
+ShapeNumber = Annotated[int, Field(strict=True, ge=0)]
+
+
+@value()
+class Placement(Value):
+    """The placement of one job in a schedule: its time interval and its processors.
+
+    Parameters
+    ----------
+    job : str
+        Id of the job.
+    start : float
+        Start time, s.
+    end : float
+        End time, s; processors are held in the half-open interval ``[start, end)``.
+    nodes : sequence of str
+        Names of the processors, one per task: ``C1/0``, or ``C1/0.3`` for a core of a node with several. Ranges such as
+        ``C1/0-127`` and ``C1/0-3.0-7`` are accepted; the field is a sequence of names.
+    outcome : {"completed", "killed"}, default "completed"
+        ``"killed"``: the job reached its requested walltime, or an outage or advance reservation began on its nodes.
+    shape : int, default 0
+        Mode in which a moldable job runs: 0 is its own tasks and reference run time, 1 the first of its ``shapes``.
+
+    Examples
+    --------
+    >>> from coalloc import Placement
+    >>> placement = Placement("J1", start=0.0, end=100.0, nodes=["C1/0-2", "C2/0"])
+    >>> list(placement.nodes)
+    ['C1/0', 'C1/1', 'C1/2', 'C2/0']
+    """
+
+    job: Text
+    start: Instant
+    end: Instant
+    nodes: NamesField
+    outcome: Outcome = "completed"
+    shape: ShapeNumber = field(default=0, metadata=LEFT_OUT | SINCE_2)
+
+
+@value(slots=False)
+class Schedule(Value):
+    """A schedule: one placement per job.
+
+    Iteration yields the placements, ``len(schedule)`` is their number, and ``schedule["J1"]`` is that of a job.
+
+    Parameters
+    ----------
+    placements : sequence of Placement
+        The placements, in any order.
+    slot : float or None, default None
+        Length of a time slot, s, if starts and ends are whole slots. None: continuous time.
+    instance : str, default "instance"
+        Name of the instance.
+
+    See Also
+    --------
+    coalloc.check : List every rule that a schedule violates.
+    coalloc.metrics : Compute the metrics of a schedule.
+    coalloc.gantt : Draw a schedule as a Gantt chart.
+
+    Examples
+    --------
+    >>> from coalloc import Placement, Schedule
+    >>> first = Placement("J1", 0.0, 100.0, ["C1/0"])
+    >>> second = Placement("J2", 100.0, 160.0, ["C1/0-1"])
+    >>> schedule = Schedule([first, second])
+    >>> schedule["J2"].start
+    100.0
+    >>> schedule.to_frame()[["job", "start", "end"]]
+      job  start    end
+    0  J1    0.0  100.0
+    1  J2  100.0  160.0
+    """
+
+    placements: Listed[Placement]
+    slot: PositiveSeconds | None = None
+    instance: Text = "instance"
+
+    def __iter__(self) -> Iterator[Placement]:
+        return iter(self.placements)
+
+    def __len__(self) -> int:
+        return len(self.placements)
+
+    @cached_property
+    def _by_job(self) -> dict[str, Placement]:
+        return {placement.job: placement for placement in self.placements}
+
+    def __getitem__(self, job: str) -> Placement:
+        """Return the placement of a job by its id; raise ``KeyError`` if there is none."""
+        if job not in self._by_job:
+            raise KeyError(f"the schedule has no placement of job {job!r}; schedule.placements lists all placements")
+        return self._by_job[job]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the schedule as a table, one row per placement.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``job``, ``start`` (s), ``end`` (s), ``nodes`` (a sequence of names) and ``outcome``; also ``shape``
+            if a moldable job runs in another mode than its first.
+
+        Examples
+        --------
+        >>> from coalloc import Placement, Schedule
+        >>> list(Schedule([Placement("J1", 0.0, 100.0, ["C1/0"])]).to_frame().columns)
+        ['job', 'start', 'end', 'nodes', 'outcome']
+        """
+        import pandas as pd
+
+        columns = ["job", "start", "end", "nodes", "outcome"]
+        if any(placement.shape for placement in self.placements):
+            columns.append("shape")
+        return pd.DataFrame([[getattr(p, c) for c in columns] for p in self.placements], columns=columns)
+
+    @property
+    def _summary(self) -> str:
+        """What it is, in half a line."""
+        if not self.placements:
+            return "no placements"
+        first, last = min(p.start for p in self.placements), max(p.end for p in self.placements)
+        slot = "" if self.slot is None else f", slot {duration_text(self.slot)}"
+        return f"{plural(len(self), 'placement')} from {duration_text(first)} to {duration_text(last)}{slot}"
+
+    def __repr__(self) -> str:
+        return f"<Schedule of {quoted(self.instance)}: {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        return heading(f"Schedule of {self.instance}", self._summary) + self.html()
+
+    @public
+    def html(self, instance: Instance | None = None) -> str:
+        """Return the schedule as HTML: a Gantt chart, or a table of the first placements if it is large.
+
+        Parameters
+        ----------
+        instance : Instance or None, default None
+            The instance: the chart then shows all processors and the running jobs. None: only the processors in use.
+
+        Returns
+        -------
+        str
+            A fragment of HTML.
+
+        Examples
+        --------
+        >>> from coalloc import Placement, Schedule
+        >>> "<svg" in Schedule([Placement("J1", 0.0, 100.0, ["C1/0"])]).html()
+        True
+        """
+        columns = ("job", "start (s)", "end (s)", "nodes", "outcome")
+        return self._chart(instance) or table(
+            columns,
+            ((p.job, p.start, p.end, ", ".join(p.nodes.texts[:MOST_NAMED]), p.outcome) for p in self.placements),
+        )
+
+    def _chart(self, instance: Instance | None) -> str | None:
+        """Return the Gantt chart where it is small enough; processors are not named before that is known."""
+        num_rows = instance.platform.num_processors if instance is not None else 0
+        if len(self) > MOST_BARS or max([num_rows, *(len(p.nodes) for p in self.placements)]) > MOST_ROWS:
+            return None
+        bars = [Bar(p.job, p.start, p.end, p.nodes, number) for number, p in enumerate(self.placements)]
+        rows = in_order(node for p in self.placements for node in p.nodes)
+        if instance is not None:
+            rows = list(dict.fromkeys([*instance.platform.processor_names, *rows]))
+            bars += [Bar(run.job.id, run.start, run.end, run.nodes, None) for run in instance.running]
+        return svg(rows, bars)
+
+    @staticmethod
+    def remedy_for(given: object) -> str:
+        """Return a hint for a value that was passed instead of a schedule."""
+        if given is None:
+            return "a result without a schedule has schedule None"
+        if isinstance(getattr(given, "schedule", None), Schedule):
+            return "pass its attribute schedule"
+        return "coalloc.read_schedule(path) reads a schedule file" if isinstance(given, (str, os.PathLike)) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Occupation:
+    """A job without node names: ``[start, end)`` and its tasks on each class."""
+
+    job: str
+    start: float
+    end: float
+    allocation: Allocation
+
+
+def assign_nodes(
+    instance: Instance, classes: Sequence[NodeClass], intervals: Sequence[Occupation]
+) -> list[ProcessorNames]:
+    """Colour intervals with processors: return the names for each interval, in the order given.
+
+    Within a class intervals are coloured by start with the lowest free processors; jobs that run
+    already keep theirs until their end. It always succeeds when no class is overbooked, because
+    interval graphs are perfect. What lasts no longer than the time tolerance, a job of no slot for one, occupies
+    nothing: it is put on the lowest processors, whoever holds them. Raises ``ValueError`` where a class is overbooked.
+    """
+    free, releases = _initial_state(instance, classes)
+    tolerance = instance.time_base.tolerance
+    assigned: list[list[int]] = [[] for _ in intervals]
+    for i in sorted(range(len(intervals)), key=lambda i: intervals[i].start):
+        interval = intervals[i]
+        horizon = interval.start + tolerance
+        while releases and releases[0][0] <= horizon:
+            _, g, processors = heapq.heappop(releases)
+            for processor in processors:
+                heapq.heappush(free[g], processor)
+        taken = assigned[i]
+        for g, count in enumerate(interval.allocation):
+            if interval.end <= horizon:
+                taken += classes[g].processors[:count]
+                continue
+            if count > len(free[g]):
+                raise ValueError(
+                    f"{count} tasks of job {interval.job!r} do not fit on node class {g} at {interval.start} s"
+                )
+            processors = tuple(heapq.heappop(free[g]) for _ in range(count))
+            if processors:
+                heapq.heappush(releases, (interval.end, g, processors))
+            taken += processors
+    return _named(instance.platform.numbering, assigned)
+
+
+def _named(numbering: Numbering, sets: Sequence[Sequence[int]]) -> list[ProcessorNames]:
+    """Return the names of sets of processors, in ascending order."""
+    numbers = np.fromiter(chain.from_iterable(map(sorted, sets)), np.int64)
+    holder = np.repeat(np.arange(len(sets)), [len(processors) for processors in sets])
+    is_apart = (np.diff(numbers) != 1) | (np.diff(holder) > 0)
+    begins = np.flatnonzero(np.append(True, is_apart)[: len(numbers)])
+    stops = numbers[np.append(begins[1:], len(numbers))[: len(begins)] - 1] + 1
+    return names_of(numbering, len(sets), Intervals(holder[begins], numbers[begins], stops))
+
+
+def _initial_state(
+    instance: Instance, classes: Sequence[NodeClass]
+) -> tuple[list[list[int]], list[tuple[float, int, tuple[int, ...]]]]:
+    """Return the free processors of each class, and when running jobs release the others."""
+    index = instance.platform.processor_index
+    busy = {index[name]: run.end for run in instance.running if run.start <= 0.0 for name in run.nodes}
+    free = [[p for p in node_class.processors if p not in busy] for node_class in classes]
+    releases: list[tuple[float, int, tuple[int, ...]]] = [
+        (busy[p], g, (p,)) for g, node_class in enumerate(classes) for p in node_class.processors if p in busy
+    ]
+    heapq.heapify(releases)
+    return free, releases
+
+
+def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule:
+    """Return the schedule, with nodes named, that assignments are; jobs in the order of the instance.
+
+    The problem must be continuous, or rounded up: a schedule on rounded-down times is none.
+    """
+    chosen = sorted(assignments, key=lambda assignment: assignment.job)
+    ids = [problem.jobs[a.job].id for a in chosen]
+    intervals = [
+        Occupation(id, problem.seconds_of(a.start), problem.seconds_of(a.end), a.mode.allocation)
+        for id, a in zip(ids, chosen, strict=True)
+    ]
+    nodes = assign_nodes(problem.instance, problem.classes, intervals)
+    shapes = (problem.shape_number(a.job, a.mode.allocation) for a in chosen)
+    placements = (
+        Placement(i.job, float(i.start), float(i.end), names, shape=shape)
+        for i, names, shape in zip(intervals, nodes, shapes, strict=True)
+    )
+    return Schedule(tuple(placements), slot=problem.slot, instance=problem.instance.name)

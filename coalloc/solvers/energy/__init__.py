@@ -1,0 +1,1 @@
+"""Solves that minimise energy, with their bounds and searches."""

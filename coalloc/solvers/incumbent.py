@@ -1,0 +1,239 @@
+"""What the methods of one call share: the problem and its criterion, the best assignments, and what is proven.
+
+Costs are those of the criterion (ticks for the makespan), bounds and incumbents of the call are as reported.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from coalloc.documents.errors import InternalError
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment, Problem
+from coalloc.schedule import Schedule, schedule_of
+from coalloc.solvers.effort import Effort
+from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
+from coalloc.solvers.solve_state import SolveState, fail_on
+
+LARGE = 24
+"""Number of jobs from which on complete methods add nothing to what beam search finds of the makespan."""
+
+LARGE_FOR_SUMS = 40
+"""Number of jobs from which on they add nothing to what searches find of a sum."""
+
+T = TypeVar("T")
+
+
+@dataclass
+class Incumbent:
+    """One call of ``solve`` on OAS, as its methods see it.
+
+    ``best`` are the best assignments (none where no schedule is known). Where constraints refuse them by what their
+    faults alone say, ``best_objective`` is what they would be worth, and ``accepted`` are others, the best that pass;
+    ``refusing`` are the names of such constraints. So methods solve the problem without what is known by faults alone,
+    the bounds of which hold with it. ``dual_prices`` (ticks) are those of the
+    feasible-set bound, ``attempt`` counts how often methods ran before, and ``deadline`` is the instant of
+    ``time.perf_counter()``, s, at which the method that runs has to stop. ``listeners`` are called after every
+    method and whenever one calls :meth:`hear`; what is in ``resources`` is closed at the end.
+    """
+
+    state: SolveState
+    problem: Problem
+    criterion: Criterion
+    run_model: RunModel
+    best: list[Assignment] = field(default_factory=list)
+    best_objective: float | None = None
+    accepted: list[Assignment] = field(default_factory=list)
+    refusing: set[str] = field(default_factory=set)
+    dual_prices: list[float] = field(default_factory=list)
+    attempt: int = 0
+    deadline: float = math.inf
+    listeners: list[Callable[[], None]] = field(default_factory=list)
+    resources: ExitStack = field(default_factory=ExitStack)
+    _kept: dict[type, object] = field(default_factory=dict)
+
+    def keep(self, thing: object) -> None:
+        """Keep an object, one of each type, for a later method or attempt."""
+        self._kept[type(thing)] = thing
+
+    def kept(self, kind: type[T]) -> T | None:
+        """Return the object of a type that was kept; None where there is none."""
+        return cast(T | None, self._kept.get(kind))
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many jobs that their latest end is for beam search (:data:`LARGE`)."""
+        return self.criterion.objective.is_latest_end and len(self.problem.jobs) >= LARGE
+
+    @property
+    def is_beyond_proof(self) -> bool:
+        """Whether there are so many jobs that nothing complete is tried; of a sum, once a schedule is known."""
+        is_large_sum = self.criterion.is_sum and len(self.problem.jobs) >= LARGE_FOR_SUMS
+        return self.is_large or (is_large_sum and bool(self.best))
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no constraint ties jobs to each other or to an instant, and what is free only grows but for them."""
+        return not self.problem.couples and self.problem.has_monotone_capacity
+
+    # ------------------------------------------------------------------ what is known
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the gap is within what was asked for, or proven; that of the best, if it is refused, too."""
+        return self.state.is_closed or (self.best_objective is not None and self.state.closes(self.best_objective))
+
+    @property
+    def cost(self) -> float:
+        """What the best assignments cost; infinity where there are none."""
+        return self.criterion.value(self.best) if self.best else math.inf
+
+    @property
+    def target(self) -> float:
+        """The bound that proves the best assignments."""
+        is_whole = self.criterion.is_integral or math.isinf(self.cost)
+        return self.cost if is_whole else self.cost - self._tolerance(self.cost)
+
+    @property
+    def goal(self) -> float:
+        """The cost that the bound would prove optimal."""
+        proven = self.proven
+        return proven if self.criterion.is_integral else proven + self._tolerance(proven)
+
+    def _tolerance(self, cost: float) -> float:
+        """Return how far a bound may be from a cost that it proves: a share of what is reported, in Unix time too."""
+        reported = self.criterion.reported(cost)
+        divisor = self.criterion.objective.divisor(self.problem.instance)
+        return PROOF_TOLERANCE * abs(reported) * divisor if math.isfinite(reported) else 0.0
+
+    @property
+    def proven(self) -> float:
+        """The best bound known."""
+        return self.proven_on(self.criterion)
+
+    def proven_on(self, criterion: Criterion) -> float:
+        """Return the best bound known as a cost on the clock of another grid."""
+        known = self.state.lower_bound
+        return criterion.counted(criterion.objective.least if known is None else known)
+
+    def prove(self, cost: float, source: str, criterion: Criterion | None = None) -> None:
+        """Take a lower bound, a cost of the problem or of the criterion of another grid."""
+        bound = (criterion or self.criterion).reported(cost)
+        self.state.raise_bound(bound, source)
+        if self._is_too_late(bound):
+            self.exclude()
+
+    def _is_too_late(self, bound: float) -> bool:
+        """Return whether a bound on the latest end, as reported, is after every job has to have ended."""
+        latest = max(self.problem.latest_ends, default=math.inf)
+        is_asked = self.criterion.objective.is_latest_end and math.isfinite(latest)
+        return is_asked and not self.state.is_within(bound, self.criterion.reported(latest))
+
+    def take(self, assignments: Sequence[Assignment], source: str) -> None:
+        """Take assignments of the problem if they are better than the best; one that is not valid is our fault."""
+        if self._is_better(assignments):
+            schedule = schedule_of(self.problem, assignments)
+            fail_on(self.state.violations(schedule))
+            self._offer(assignments, schedule, source)
+
+    def exchange(self, assignments: Sequence[Assignment]) -> None:
+        """Take assignments instead of the best where they are as good; one that is not valid is our fault."""
+        if self.criterion.value(assignments) <= self.cost:
+            schedule = schedule_of(self.problem, assignments)
+            fail_on(self.state.violations(schedule))
+            if not self.state.own_faults(schedule):
+                self.best = self.accepted = list(assignments)
+                self.state.schedule = schedule
+                self.state.objective = self.criterion.objective.of_schedule(self.state.instance, schedule)
+
+    def take_if_valid(self, assignments: Sequence[Assignment], source: str) -> None:
+        """Take what loads in whole units may have let through, if it is valid and better than the best."""
+        if self._is_better(assignments):
+            schedule = schedule_of(self.problem, assignments)
+            if not self.state.violations(schedule):
+                self._offer(assignments, schedule, source)
+
+    def take_schedule(self, schedule: Schedule, source: str) -> None:
+        """Take a schedule of a model as it is, unless constraints refuse it; one that is not valid is our fault."""
+        fail_on(self.state.violations(schedule))
+        broken = {type(constraint).__name__ for constraint, _ in self.state.own_faults(schedule)}
+        self.refusing |= broken
+        if not broken:
+            self.state.offer(schedule, self.criterion.objective.of_schedule(self.state.instance, schedule), source)
+
+    def _is_better(self, assignments: Sequence[Assignment]) -> bool:
+        """Return whether assignments are better than the best, or than the best that constraints accept."""
+        if not assignments:
+            return False
+        known = self.best if self.best_objective is None else self.accepted
+        return not known or self.criterion.value(assignments) < self.criterion.value(known)
+
+    def _offer(self, assignments: Sequence[Assignment], schedule: Schedule, source: str) -> None:
+        """Take a valid schedule for the best, and return it if constraints accept it.
+
+        One that breaks a constraint which says more to other methods is not taken: they may know better.
+        """
+        broken = [constraint for constraint, _ in self.state.own_faults(schedule)]
+        self.refusing.update(type(constraint).__name__ for constraint in broken)
+        objective = self.criterion.objective.of_schedule(self.state.instance, schedule)
+        if not broken:
+            self.accepted = list(assignments)
+            self.state.offer(schedule, objective, source)
+        if self.criterion.value(assignments) < self.cost and not any(constraint.couples for constraint in broken):
+            self.best, self.best_objective = list(assignments), objective if broken else None
+
+    def exclude(self) -> None:
+        """Hear that a complete method has found no schedule; that one is known would be our fault."""
+        if self.best:
+            raise InternalError("a complete method finds no schedule, though one is known")
+        self.state.is_infeasible = True
+
+    def attain(self, cost: float) -> None:
+        """Hear that a cost is attained, where no schedule came with it."""
+
+    # ------------------------------------------------------------------ limits
+
+    def limited(self, steps: int) -> int:
+        """Return a number of steps, no more than the work limit allows."""
+        work = self.state.options.work_limit
+        return steps if work is None else min(work, steps)
+
+    def effort(self, iterations: int, source: str) -> Effort:
+        """Return what a search in this attempt is given: later attempts draw otherwise, and take twice as long."""
+        return Effort(
+            iterations=self.limited(iterations << self.attempt),
+            seed=self.state.options.seed + self.attempt,
+            target=self.goal,
+            deadline=self.deadline,
+            on_schedule=lambda assignments: self.take(assignments, source),
+        )
+
+    def instant(self, share: float) -> float:
+        """Return the instant, of ``time.perf_counter()``, at which a share of the remaining time will be over."""
+        return time.perf_counter() + share * self.state.remaining
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the deadline."""
+        return max(0.0, self.deadline - time.perf_counter())
+
+    @contextmanager
+    def within(self, share: float) -> Iterator[None]:
+        """Give a method a share of the remaining time."""
+        self.deadline = self.instant(share)
+        try:
+            yield
+        finally:
+            self.deadline = math.inf
+
+    # ------------------------------------------------------------------ the other cores
+
+    def hear(self) -> None:
+        """Take what other processes have found."""
+        for listener in self.listeners:
+            listener()

@@ -1,0 +1,1 @@
+"""Solves of one package (PAS): all jobs start together."""
