@@ -37,7 +37,7 @@ from coalloc.documents.storage import write_atomically
 from coalloc.models import formulation_of
 from coalloc.objectives import Criterion, RegularObjective
 from coalloc.problem import Problem, slot_seconds
-from coalloc.problem.constraint import Constraint
+from coalloc.problem.constraints import Constraint
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.constraints import (
     KINDS,

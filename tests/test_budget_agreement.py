@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import pyomo.environ as pyo
@@ -31,9 +32,9 @@ class Coallocated(Constraint):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def budget(self) -> Budget:
-        """Return the number."""
-        return Budget(lambda _, tasks: sum(count > 0 for count in tasks) > 1, self.number)
+    def declare(self, instance: Instance) -> Iterable[Budget]:
+        """Yield the number."""
+        yield Budget(lambda _, tasks: sum(count > 0 for count in tasks) > 1, self.number)
 
 
 def drawn(seed: int) -> tuple[Instance, float, list[Spend]]:
@@ -155,7 +156,7 @@ def test_the_check_counts_a_budget() -> None:
 def test_too_many_allocations(monkeypatch: pytest.MonkeyPatch) -> None:
     # Each job has two allocations: two tasks in C1, or one in each.
     monkeypatch.setattr(discretisation, "MAX_MODES", 5)
-    with pytest.raises(UnsupportedFeature, match=r"Coallocated.budget.*more than 5 allocations"):
+    with pytest.raises(UnsupportedFeature, match=r"Budget of Coallocated.*more than 5 allocations"):
         coalloc.solve(two_clusters(), slot=10.0, constraints=[Coallocated(1)])
 
 
@@ -166,9 +167,9 @@ def test_weights_and_limits_are_finite() -> None:
     class Endless(Constraint):
         """Every allocation costs infinitely much."""
 
-        def budget(self) -> Budget:
-            """Return that."""
-            return Budget(lambda _, __: math.inf, 1.0)
+        def declare(self, instance: Instance) -> Iterable[Budget]:
+            """Yield that."""
+            yield Budget(lambda _, __: math.inf, 1.0)
 
     with pytest.raises(CoallocError, match=r"constraint Endless: the weight of job 'J1' with \(.*\) tasks"):
         coalloc.solve(two_clusters(), slot=10.0, constraints=[Endless()])

@@ -7,7 +7,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule
-from coalloc.extend import Calendar, Constraint, TimeRow
+from coalloc.extend import AllowedStarts, Calendar, Constraint, TimeRow
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allowed_slots import AllowedSlots
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
@@ -22,8 +22,9 @@ class On(Constraint):
     def __init__(self, calendar: Calendar, *jobs: str) -> None:
         self._calendar, self._jobs = calendar, jobs
 
-    def calendar(self, job):
-        return self._calendar if not self._jobs or job.id in self._jobs else None
+    def declare(self, instance):
+        jobs = self._jobs or [job.id for job in instance.jobs]
+        return [AllowedStarts(job, self._calendar) for job in jobs if job in instance.job_by_id]
 
 
 # ------------------------------------------------------------------------------ calendars by hand
@@ -118,16 +119,14 @@ def test_a_model_has_only_allowed_starts():
     assert {t % 3 for j, _, t in model.x if j == 0} == {0, 1, 2}
 
 
-class SameStart(On):
+class SameStart(Constraint):
     """J1 and J2 start together, each by a calendar of its own."""
 
     def __init__(self, one: Calendar, other: Calendar) -> None:
         self._calendars = {"J1": one, "J2": other}
 
-    def calendar(self, job):
-        return self._calendars.get(job.id)
-
-    def rows(self, instance):
+    def declare(self, instance):
+        yield from (AllowedStarts(job, calendar) for job, calendar in self._calendars.items())
         for sign in (1, -1):
             yield TimeRow(((sign, "start", "J1"), (-sign, "start", "J2")), 0.0)
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
-from coalloc.extend import Constraint, NodeClass, NotTogether, RegularObjective, TimeRow
-from coalloc.problem.constraint import PlacedJob, Row
+from coalloc.extend import (
+    AllowedNodes,
+    AllowedShapes,
+    Constraint,
+    MostTasks,
+    NotTogether,
+    RegularObjective,
+    TimeBounds,
+    TimeRow,
+)
+from coalloc.problem.constraints import Declaration, PlacedJob
 from coalloc.solvers.backends import cpsat
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
 
@@ -54,7 +62,7 @@ class Apart(Constraint):
     one: str
     other: str
 
-    def rows(self, instance: Instance) -> Iterable[Row]:
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
         """Return the row that says so."""
         yield NotTogether((self.one, self.other))
 
@@ -71,9 +79,9 @@ class WithinFirstCluster(Constraint):
 
     name: str
 
-    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
-        """Return whether the class is there, or the job is another."""
-        return job.id != self.name or node_class.cluster == 0
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
+        """Yield the nodes that are there."""
+        yield AllowedNodes(self.name, [n for n, node in enumerate(instance.platform.nodes) if node.cluster == 0])
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Yield each of its processors elsewhere."""
@@ -213,7 +221,7 @@ def test_an_objective_that_is_not_what_it_says_is_refused(objective: Late, sente
 class OnlyFaults(Apart):
     """What is forbidden, told to nobody before a schedule is there."""
 
-    rows = Constraint.rows
+    declare = Constraint.declare
 
 
 TWO_NODES = Platform([Cluster("C1", [NodeGroup(2, 1.0)], 1.0)])
@@ -271,7 +279,7 @@ class Declared(Constraint):
     one: str
     other: str
 
-    def rows(self, instance: Instance) -> Iterable[Row]:
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
         yield NotTogether((self.one, self.other))
 
 
@@ -301,7 +309,7 @@ class SameStart(Constraint):
     one: str
     other: str
 
-    def rows(self, instance: Instance) -> Iterable[Row]:
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
         for late, early in ((self.one, self.other), (self.other, self.one)):
             yield TimeRow(((1, "start", late), (-1, "start", early)), 0.0)
 
@@ -317,35 +325,38 @@ def test_jobs_that_wait_for_each_other_start_together(slot: float | None) -> Non
     assert result.schedule["J1"].start == result.schedule["J2"].start
 
 
+@dataclass(frozen=True)
+class Stating(Constraint):
+    """One declaration."""
+
+    declared: Declaration
+
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
+        yield self.declared
+
+
 @pytest.mark.parametrize(
     ("declared", "sentence"),
     [
-        ({"earliest_start": lambda self, job: 5.0}, "job 'J1' starts at 0 s, before 5 s"),
-        ({"latest_end": lambda self, job: 5.0}, "job 'J1' ends at 10 s, after 5 s"),
-        ({"has_shape": lambda self, job, tasks: tasks > 1}, "job 'J1' has 1 task, which the constraint does not allow"),
+        (TimeBounds("J1", earliest_start=5.0), "job 'J1' starts at 0 s, before 5 s"),
+        (TimeBounds("J1", latest_start=-5.0), "job 'J1' starts at 0 s, after -5 s"),
+        (TimeBounds("J1", latest_end=5.0), "job 'J1' ends at 10 s, after 5 s"),
+        (AllowedShapes("J1", {2}), "job 'J1' has 1 task, which the constraint does not allow"),
+        (AllowedNodes("J1", ()), "job 'J1' has tasks on nodes of 'C1' that the constraint excludes"),
+        (MostTasks("J1", (0, 1), 0), "job 'J1' has 1 task on nodes where the constraint allows 0"),
+        (TimeRow(((1, "start", "J1"),), 3.0), "the start of job 'J1' is 0 s, must be at least 3 s"),
+        (TimeRow(((-1, "end", "J1"),), -3.0), "the end of job 'J1' is 10 s, must be at most 3 s"),
         (
-            {"is_eligible": lambda self, job, node_class: False},
-            "job 'J1' has tasks on nodes of 'C1' that the constraint excludes",
-        ),
-        (
-            {"rows": lambda self, instance: [TimeRow(((1, "start", "J1"),), 3.0)]},
-            "the start of job 'J1' is 0 s, must be at least 3 s",
-        ),
-        (
-            {"rows": lambda self, instance: [TimeRow(((-1, "end", "J1"),), -3.0)]},
-            "the end of job 'J1' is 10 s, must be at most 3 s",
-        ),
-        (
-            {"rows": lambda self, instance: [TimeRow(((1, "start", "J1"), (-1, "end", "J2")), 1.0)]},
+            TimeRow(((1, "start", "J1"), (-1, "end", "J2")), 1.0),
             "the start of job 'J1' less the end of job 'J2' is -10 s, must be at least 1 s",
         ),
     ],
 )
-def test_a_schedule_is_checked_against_each_declaration(declared: dict[str, Any], sentence: str) -> None:
+def test_a_schedule_is_checked_against_each_declaration(declared: Declaration, sentence: str) -> None:
     instance = Instance(TWO_NODES, TWO_JOBS)
     schedule = coalloc.solve(instance).schedule
     assert schedule is not None
-    constraint = type("Declared", (Constraint,), declared)()
+    constraint = Stating(declared)
     assert next(iter(constraint.faults(instance, schedule))) == sentence
     found = coalloc.check(instance, schedule, constraints=[constraint])
     assert found[0].rule == "constraint"
@@ -379,7 +390,9 @@ def test_rows_that_name_jobs_which_an_explanation_leaves_out(slot: float | None)
 
 
 def test_a_row_that_names_no_job_to_schedule() -> None:
-    with pytest.raises(CoallocError, match="constraint Declared: a row refers to 'J9', which is not a job to schedule"):
+    with pytest.raises(
+        CoallocError, match="constraint Declared: NotTogether refers to 'J9', which is not a job to schedule"
+    ):
         coalloc.solve(Instance(TWO_NODES, TWO_JOBS), slot=10.0, constraints=[Declared("J1", "J9")])
 
 

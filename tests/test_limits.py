@@ -21,7 +21,7 @@ class Limited(Constraint):
     def __init__(self, *rows: Cumulative) -> None:
         self._rows = rows
 
-    def rows(self, instance):
+    def declare(self, instance):
         return self._rows
 
 
@@ -115,7 +115,7 @@ def test_faults_of_a_row():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (Cumulative(("J1", "J9")), "constraint Limited: a row refers to 'J9', which is not a job"),
+        (Cumulative(("J1", "J9")), "constraint Limited: Cumulative refers to 'J9', which is not a job"),
         (Cumulative(("J1",), (2.0,)), "constraint Limited: job 'J1' alone has the amount 2, above the capacity of 1"),
     ],
 )

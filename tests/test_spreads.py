@@ -18,7 +18,7 @@ from coalloc import (
     Schedule,
     Switch,
 )
-from coalloc.extend import Constraint, Start
+from coalloc.extend import AllowedSpreads, Constraint, Start
 from coalloc.instance.spread import Spread
 from coalloc.studies.audit_windows import refuse_unequal
 from coalloc.testing import brute_force_oas, small_feature_instance
@@ -45,8 +45,12 @@ def tasks_in(placement: Placement) -> dict[str, int]:
 class Even(Constraint):
     """Each cluster has an even number of the tasks of a job."""
 
-    def allows(self, job, tasks):
-        return all(count % 2 == 0 for count in tasks)
+    def declare(self, instance):
+        return [AllowedSpreads(job.id, are_even) for job in instance.jobs]
+
+
+def are_even(tasks):
+    return all(count % 2 == 0 for count in tasks)
 
 
 # ------------------------------------------------------------------------------ spreads
@@ -138,7 +142,7 @@ def test_a_constraint_allows_spreads(formulation):
 
 def test_a_constraint_is_not_asked_of_too_many_allocations():
     instance = Instance(racks(*[9] * 9), [Job(f"J{n}", 40, 10.0) for n in range(3)])
-    with pytest.raises(coalloc.UnsupportedFeature, match=r"'Even.allows'.*more than 200,000 allocations"):
+    with pytest.raises(coalloc.UnsupportedFeature, match=r"'AllowedSpreads of Even'.*more than 200,000 allocations"):
         coalloc.solve(instance, constraints=[Even()])
 
 

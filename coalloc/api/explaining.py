@@ -19,7 +19,7 @@ from coalloc.instance import CoallocError, Instance
 from coalloc.objectives import Criterion, Objective, RegularObjective, objective_of
 from coalloc.problem import Links, Problem, Slot, discretise, slot_seconds
 from coalloc.problem.allocation import Scope
-from coalloc.problem.constraint import Constraint, LatestEnd
+from coalloc.problem.constraints import Constraint, LatestEnd
 from coalloc.problem.fixed import Fixed, fixings, pinned
 from coalloc.schedule import Placement, Schedule
 from coalloc.schedule.observed import in_shapes

@@ -29,7 +29,7 @@ from coalloc.objectives import OBJECTIVES, Criterion, Objective, RegularObjectiv
 from coalloc.power.sites import Working
 from coalloc.problem import Links, Slot, discretise, slot_seconds
 from coalloc.problem.allocation import Scope
-from coalloc.problem.constraint import Constraint
+from coalloc.problem.constraints import Constraint
 from coalloc.problem.fixed import Fixed, fixings
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.backends.failing import noting

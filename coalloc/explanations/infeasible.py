@@ -77,7 +77,7 @@ def _too_late(problem: Problem) -> Iterator[Reason]:
     earliest: dict[int, float] = {}
     for j in TopologicalSorter(before).static_order():
         job, duration, latest = problem.jobs[j], fastest(problem, j), _stated_end(problem, j)
-        release = problem.tick_at(max(constraint.earliest_start(job) for constraint in problem.constraints))
+        release = problem.tick_at(problem.declared.of(job.id).earliest_start)
         last = max(before[j], key=earliest.__getitem__, default=None)
         waits = last is not None and earliest[last] > release
         start = earliest[last] if waits and last is not None else release
@@ -97,7 +97,7 @@ def _too_late(problem: Problem) -> Iterator[Reason]:
 
 def _stated_end(problem: Problem, j: int) -> float:
     """Return by when a job has to end, s, whatever others make of that; infinity where nothing says so."""
-    return min(constraint.latest_end(problem.jobs[j]) for constraint in problem.constraints)
+    return problem.declared.of(problem.jobs[j].id).latest_end
 
 
 def fastest(problem: Problem, j: int) -> float:

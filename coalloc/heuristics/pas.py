@@ -8,17 +8,17 @@ links, or memory, loses the job selected last; a single one that does not fit wa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from coalloc.documents.values import Count
 from coalloc.heuristics.over_time import Admission
 from coalloc.heuristics.snapshots import snapshot_of_now
-from coalloc.instance import CoallocError, Job
+from coalloc.instance import CoallocError, Instance, Job
 from coalloc.problem import Links, Mode, Problem, discretise, shortage
-from coalloc.problem.allocation import NodeClass, Scope
-from coalloc.problem.constraint import Constraint
+from coalloc.problem.allocation import Scope
+from coalloc.problem.constraints import AllowedNodes, Constraint, Declaration
 from coalloc.rules.orders import ordered_at
 from coalloc.rules.selection import selected
 from coalloc.simulator.policy import Start, State
@@ -34,15 +34,18 @@ ATTEMPT_SHARE = 0.5
 
 
 class Barring(Constraint):
-    """Some jobs do not use some classes: ``barred`` are the pairs, by index."""
+    """Some jobs do not use some classes of a problem: ``barred`` are the pairs, by index."""
 
     def __init__(self, problem: Problem, barred: Collection[tuple[int, int]]) -> None:
-        self._number = {id(node_class): g for g, node_class in enumerate(problem.classes)}
-        self._barred = {(problem.jobs[j].id, g) for j, g in barred}
+        self._problem, self._barred = problem, barred
 
-    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
-        """Return whether the pair is not barred."""
-        return (job.id, self._number[id(node_class)]) not in self._barred
+    def declare(self, instance: Instance) -> Iterator[Declaration]:
+        """Yield the nodes of the other classes, for each job of a pair."""
+        node_of = instance.platform.processor_node
+        of_class = [{node_of[p] for p in node_class.processors} for node_class in self._problem.classes]
+        for j in {j for j, _ in self._barred}:
+            others = [nodes for g, nodes in enumerate(of_class) if (j, g) not in self._barred]
+            yield AllowedNodes(self._problem.jobs[j].id, set().union(*others))
 
 
 def _late(mode: Mode, open_for: Sequence[float]) -> list[int]:

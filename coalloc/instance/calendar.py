@@ -30,7 +30,7 @@ class Calendar:
 
     See Also
     --------
-    coalloc.extend.Constraint : The base class whose ``calendar`` returns it.
+    coalloc.extend.AllowedStarts : The declaration that has it.
 
     Examples
     --------

@@ -191,7 +191,7 @@ def _add_fixed_counts(model: pyo.ConcreteModel) -> None:
         (j, g): most
         for j, job in model.rigid.items()
         for g, node_class in enumerate(problem.classes)
-        if (most := min(c.most_tasks(job, node_class) for c in problem.constraints)) < node_class.capacity
+        if (most := problem.declared.of(job.id).most_on(problem.first_nodes[g])) < node_class.capacity
     }
     members = {g: [r for r in model.R if model.class_of[r] == g] for _, g in fixed}
     if fixed:

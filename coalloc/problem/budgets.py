@@ -10,11 +10,8 @@ from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError
 from coalloc.problem.allocation import Allocation, tasks_per_cluster
 from coalloc.problem.choices import Mode
-from coalloc.problem.constraint import Budget
+from coalloc.problem.constraints import Budget, Tasks
 from coalloc.problem.frame import Frame
-
-Tasks = tuple[int, ...]
-"""Tasks of a job in each cluster."""
 
 
 @dataclass(frozen=True, slots=True)

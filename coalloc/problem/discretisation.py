@@ -12,11 +12,13 @@ from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.features import UnsupportedFeature, refuse_unsupported
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allocation import Scope, node_classes, reserved_nodes, switched_classes
-from coalloc.problem.constraint import Constraint, Stated, stated
+from coalloc.problem.constraints import Constraint
+from coalloc.problem.declared import told_apart
 from coalloc.problem.frame import Links, Rounding
 from coalloc.problem.lowering import lowered
 from coalloc.problem.problem import MAX_MODES, Problem
 from coalloc.problem.resources import crowded_nodes
+from coalloc.problem.stated import Stated, stated
 
 EXACT_METHODS = "exact methods, bounds and replay"
 """What errors call all that a :class:`Problem` is made for."""
@@ -81,34 +83,44 @@ def discretise(
 
     With ``rounding="up"`` durations, arrivals and ends of running jobs are rounded up to slots, and a
     schedule of the problem is one of the instance. With ``"down"`` all are rounded down, and the
-    optimum, times the slot, is at most the optimum of the instance in continuous time: so only ``constraints`` are
-    kept that still forbid nothing else then. ``base`` is the time base where the instance was shifted in time, and so
-    are the constraints; by default its own. Limits, of the instance or of constraints, become resources of the platform
-    in ``problem.instance``.
+    optimum, times the slot, is at most the optimum of the instance in continuous time: so only what ``constraints``
+    declare is kept that still forbids nothing else then. ``base`` is the time base where the instance was shifted in
+    time, and so are the constraints; by default its own. Limits, of the instance or of constraints, become resources of
+    the platform in ``problem.instance``.
     """
     instance.refuse_shared_nodes(EXACT_METHODS)
     refuse_unsupported(instance, "a solve, a bound or a replay", SUPPORTED)
     base = base or instance.time_base
     instance, constraints = lowered(instance, constraints)
     _refuse_moments(instance, base.tolerance)
-    asked = (*stated(instance), *constraints)
-    kept = tuple(c for c in asked if rounding == "up" or c.holds_rounded_down)
     reserved = reserved_nodes(instance.platform, instance.running, EXACT_METHODS)
-    apart = [*reserved, *(nodes for constraint in kept for nodes in constraint.separates())]
-    apart += [{node} for node in crowded_nodes(instance)]
+    apart = [*reserved, *told_apart(constraints, instance), *({node} for node in crowded_nodes(instance))]
     classes = node_classes(instance.platform, scope, instance.largest_task_memory, apart)
+    kept = (*stated(instance), *constraints)
     problem = Problem(instance, classes, slot, rounding, links, saturation, scope, base, kept)
     _refuse_unlisted(problem)
+    _refuse_split(problem)
     return problem
 
 
 def _refuse_unlisted(problem: Problem) -> None:
     """Raise :class:`UnsupportedFeature` where a constraint would have to be asked of too many allocations."""
-    asked = {f"{type(c).__name__}.allows" for c in problem.constraints if c.restricts_spreads}
-    asked |= {f"{type(c).__name__}.budget" for c in problem.constraints if c.has_budget}
-    if asked and problem.num_allocations > MAX_MODES:
+    asking = problem.declared.asking
+    if asking and problem.num_allocations > MAX_MODES:
         why = f"the jobs have more than {MAX_MODES:,} allocations"
-        raise UnsupportedFeature("a solve or a bound", sorted(asked), why)
+        raise UnsupportedFeature("a solve or a bound", sorted(asking), why)
+
+
+def _refuse_split(problem: Problem) -> None:
+    """Raise :class:`UnsupportedFeature` where tasks are limited on nodes that are not of one class."""
+    if problem.scope == "node":
+        return  # each is a class of its own, and a job is on one
+    for job in problem.jobs:
+        for limit in problem.declared.of(job.id).most_tasks:
+            number = sum(node in limit.nodes for node in problem.first_nodes)
+            if number > 1:
+                what = f"MostTasks of job {quoted(job.id)} on {number} node classes"
+                raise UnsupportedFeature("a solve or a bound", [what], "give a limit for the nodes of each class")
 
 
 def _refuse_moments(instance: Instance, tolerance: float) -> None:

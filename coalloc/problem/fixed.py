@@ -6,11 +6,10 @@ counts say which they are. So every method that knows constraints knows what is 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -21,7 +20,16 @@ from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
 from coalloc.instance.processor_names import NamesField, ProcessorNames
 from coalloc.instance.rounding import is_whole
 from coalloc.problem.allocation import NodeClass, Scope, node_classes, reserved_nodes
-from coalloc.problem.constraint import Constraint, PlacedJob, Row, TimeRow
+from coalloc.problem.constraints import (
+    AllowedNodes,
+    AllowedShapes,
+    Constraint,
+    Declaration,
+    MostTasks,
+    PlacedJob,
+    TimeBounds,
+)
+from coalloc.problem.declared import told_apart
 
 NO_NODES: Any = ProcessorNames(())
 ShapeNumber = Annotated[int, Field(strict=True, ge=0)]
@@ -89,50 +97,28 @@ class Fixings(Constraint):
     A start within ``tolerance`` (s) of the fixed one keeps it.
     """
 
-    holds_rounded_down: ClassVar[bool] = True
     places: Mapping[str, Place]
     node_of: Sequence[int]
     tolerance: float
 
-    def earliest_start(self, job: Job) -> float:
-        """Return the start that is fixed."""
-        start = self._start(job)
-        return -math.inf if start is None else start
+    def declare(self, instance: Instance) -> Iterator[Declaration]:
+        """Yield the start that is fixed of each job, the nodes that it is within, its tasks there, and all of them.
 
-    def rows(self, instance: Instance) -> Iterable[Row]:
-        """Yield the start that is fixed as the least, and the greatest."""
-        for job in instance.jobs:
-            start = self._start(job)
-            if start is not None:
-                yield TimeRow(((1, "start", job.id),), start)
-                yield TimeRow(((-1, "start", job.id),), -start)
-
-    def _start(self, job: Job) -> float | None:
-        place = self.places.get(job.id)
-        return None if place is None else place.start
-
-    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
-        """Return whether the nodes of a class are among those that the job is within."""
-        place = self.places.get(job.id)
-        return place is None or place.nodes is None or self.node_of[node_class.processors[0]] in place.nodes
-
-    def most_tasks(self, job: Job, node_class: NodeClass) -> float:
-        """Return how many tasks are fixed there: as they are all, and each set is one class, no other count fits."""
-        place = self.places.get(job.id)
-        node = self.node_of[node_class.processors[0]]
-        return next((count for nodes, count in place.counts if node in nodes), math.inf) if place else math.inf
-
-    def has_shape(self, job: Job, tasks: int) -> bool:
-        """Return whether the job may run with so many tasks."""
-        place = self.places.get(job.id)
-        return place is None or place.tasks in (None, tasks)
-
-    def separates(self) -> Iterator[Collection[int]]:
-        """Yield the nodes that each job is within, and those of which its tasks are counted."""
-        for place in self.places.values():
+        As the tasks on nodes are all that it has, and such nodes are one class, no other count than the most fits.
+        """
+        for job, place in self.places.items():
+            if place.start is not None:
+                yield TimeBounds(job, place.start, place.start)
             if place.nodes is not None:
-                yield place.nodes
-            yield from (nodes for nodes, _ in place.counts)
+                yield AllowedNodes(job, place.nodes)
+            yield from (MostTasks(job, nodes, count) for nodes, count in place.counts)
+            if place.tasks is not None:
+                yield AllowedShapes(job, (place.tasks,))
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether its faults forbid no more than it declares: as processors of whole nodes, it has the nodes."""
+        return True
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterator[str]:
         """Yield a sentence for each job that is elsewhere, or starts at another time."""
@@ -156,11 +142,6 @@ class Fixings(Constraint):
                 yield f"job {name} does not have its fixed numbers of tasks"
             if place.tasks not in (None, len(placed.nodes)):
                 yield f"job {name} does not have its fixed shape"
-
-    def tells_apart_by(self, job: Job) -> Hashable:
-        """Return what is fixed of the job, but for its nodes, which its classes tell."""
-        place = self.places.get(job.id)
-        return None if place is None else (place.start, place.tasks, place.counts)
 
 
 def fixings(
@@ -196,7 +177,7 @@ def fixings(
         instance.time_base.tolerance,
     )
     reserved = reserved_nodes(instance.platform, instance.running, "fixed assignments")
-    apart = [*reserved, *(nodes for constraint in (*others, found) for nodes in constraint.separates())]
+    apart = [*reserved, *told_apart((*others, found), instance)]
     faults = list(
         _class_faults(fixed, node_classes(instance.platform, scope, instance.largest_task_memory, apart), found)
     )

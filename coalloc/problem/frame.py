@@ -15,9 +15,11 @@ from coalloc.instance.spread import Spread, Tasks, spread_of
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allocation import NodeClass, Scope, Stock, counted_groups, has_too_little, stocks_of
 from coalloc.problem.choices import Mode
-from coalloc.problem.constraint import Constraint, Release
+from coalloc.problem.constraints import Constraint
+from coalloc.problem.declared import Declared, declared_by
 from coalloc.problem.execution import dedicated_time, execution_time, processing_slowdown
 from coalloc.problem.resources import LinkBandwidth, NodeMemory, Pool, Resource, crowded_nodes
+from coalloc.problem.stated import Release
 
 Rounding = Literal["up", "down"]
 Links = Literal["strict", "shared", "ignore"]
@@ -158,8 +160,8 @@ class Frame:
         if not job.shapes:
             return (job,)
         if job not in self._known_shapes:
-            possible = (s for s in job.in_shapes if all(c.has_shape(job, s.tasks) for c in self.constraints))
-            self._known_shapes[job] = tuple(possible)
+            allowed = self.declared.of(job.id).shapes
+            self._known_shapes[job] = tuple(s for s in job.in_shapes if all(s.tasks in tasks for tasks in allowed))
         return self._known_shapes[job]
 
     @cached_property
@@ -237,17 +239,22 @@ class Frame:
 
     def rooms(self, job: Job) -> tuple[int, ...]:
         """Return how many tasks of a job each class can hold, by processors, memory, resources and constraints."""
-        if not (job.memory or self._restrictions or self.instance.resources_asked):
+        declared = self.declared.of(job.id)
+        is_restricted = bool(declared.nodes or declared.most_tasks)
+        if not (job.memory or is_restricted or self.instance.resources_asked):
             return self.capacities
         if job not in self._known_rooms:
-            rooms = zip(map(min, self._rooms_by_memory(job), self._rooms_by_resources(job)), self.classes, strict=True)
-            self._known_rooms[job] = tuple(
-                min([room, *(int(min(room, constraint.most_tasks(job, c))) for constraint in self._restrictions)])
-                if all(constraint.is_eligible(job, c) for constraint in self._restrictions)
-                else 0
-                for room, c in rooms
-            )
+            rooms = [min(pair) for pair in zip(self._rooms_by_memory(job), self._rooms_by_resources(job), strict=True)]
+            if is_restricted:
+                most = (declared.most_on(node) for node in self.first_nodes)
+                rooms = [int(min(pair)) for pair in zip(rooms, most, strict=True)]
+            self._known_rooms[job] = tuple(rooms)
         return self._known_rooms[job]
+
+    @cached_property
+    def first_nodes(self) -> tuple[int, ...]:
+        """The first node of each class, by index: what is declared of one holds for all of them."""
+        return tuple(self.instance.platform.processor_node[c.processors[0]] for c in self.classes)
 
     def _rooms_by_resources(self, job: Job) -> Sequence[int]:
         if not job.asks_resources:
@@ -284,8 +291,7 @@ class Frame:
 
     def is_counted(self, job: Job) -> bool:
         """Return whether a constraint says how many tasks of a job a class may have."""
-        pairs = ((constraint, node_class) for constraint in self._restrictions for node_class in self.classes)
-        return any(constraint.most_tasks(job, node_class) < math.inf for constraint, node_class in pairs)
+        return bool(self.declared.of(job.id).most_tasks)
 
     def _rooms_by_memory(self, job: Job) -> list[int]:
         return [node_class.room(job.memory or 0.0) for node_class in self.classes]
@@ -296,25 +302,23 @@ class Frame:
         return {}
 
     @cached_property
-    def _restrictions(self) -> tuple[Constraint, ...]:
-        """The constraints that keep jobs from classes."""
-        return tuple(constraint for constraint in self.constraints if constraint.restricts_classes)
+    def declared(self) -> Declared:
+        """What the constraints declare of the jobs."""
+        return declared_by(self.constraints, self.instance, is_rounded_down=self.rounding == "down")
 
     def spread(self, job: Job) -> Spread | None:
         """Return what a job in one shape asks of its tasks in each cluster; None where it may be spread in any way."""
-        if not (self._spreading or job.is_spread):
+        predicates = self.declared.of(job.id).allowed
+        if not (predicates or job.is_spread):
             return None
         if job not in self._known_spreads:
             spread = spread_of(job, self.instance.platform)
-            if self._spreading:
-                spread = replace(spread or Spread(), allows=lambda tasks: self._allows(job, tasks))
+            if predicates:
+                spread = replace(spread or Spread(), allows=lambda tasks: all(allows(tasks) for allows in predicates))
             if spread is not None and self.scope != "platform":
                 spread = spread.narrowed(1)
             self._known_spreads[job] = spread
         return self._known_spreads[job]
-
-    def _allows(self, job: Job, tasks: Tasks) -> bool:
-        return all(constraint.allows(job, tasks) for constraint in self._spreading)
 
     @cached_property
     def _known_spreads(self) -> dict[Job, Spread | None]:
@@ -322,14 +326,9 @@ class Frame:
         return {}
 
     @cached_property
-    def _spreading(self) -> tuple[Constraint, ...]:
-        """The constraints that exclude numbers of tasks in the clusters."""
-        return tuple(constraint for constraint in self.constraints if constraint.restricts_spreads)
-
-    @cached_property
     def restricts_spreads(self) -> bool:
         """Whether some job may not be spread over clusters in any way."""
-        return bool(self._spreading) or any(job.is_spread for job in self.jobs)
+        return self.declared.restricts_spreads or any(job.is_spread for job in self.jobs)
 
     def spreads(
         self, job: Job, rooms: Sequence[float], order: Sequence[int] | None = None, *, is_allowed: bool = True

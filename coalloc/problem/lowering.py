@@ -7,20 +7,36 @@ from collections.abc import Iterable, Iterator
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, as_resources
 from coalloc.instance.limits import Limit
-from coalloc.problem.constraint import Constraint, Cumulative, NotCumulative
+from coalloc.problem.constraints import Constraint, Cumulative, Declaration, Kept, name_of
 
 
 def lowered(instance: Instance, constraints: Iterable[Constraint]) -> tuple[Instance, tuple[Constraint, ...]]:
-    """Return an instance whose limits, and the cumulative rows of constraints, are resources; and the constraints left.
+    """Return an instance whose limits, its own and those that constraints declare, are resources; and what is left.
 
-    Such rows also hold after all times are rounded down to slots: jobs that share a slot then share its last moment.
+    They also hold after all times are rounded down to slots: jobs that share a slot then share its last moment.
     """
     kept, limits = list[Constraint](), list(instance.limits)
     for constraint in constraints:
-        rows = [row for row in constraint.rows(instance) if isinstance(row, Cumulative)] if constraint.couples else []
+        declared = _declared(constraint, instance)
+        rows = [one for one in declared if isinstance(one, Cumulative)]
         limits += _limits_of(constraint, rows, instance, {limit.name for limit in limits})
-        kept.append(NotCumulative(constraint, instance) if rows else constraint)
+        others = tuple(one for one in declared if not isinstance(one, Cumulative))
+        given = constraint.constraint if isinstance(constraint, Kept) else constraint
+        kept.append(Kept(given, others, len(instance.jobs)))
     return as_resources(instance.replace(limits=limits) if limits else instance), tuple(kept)
+
+
+def _declared(constraint: Constraint, instance: Instance) -> list[Declaration]:
+    """Return what a constraint declares; raise for what is none of the language, or names no job to schedule."""
+    found = list(constraint.declare(instance))
+    for one in found:
+        if not isinstance(one, Declaration):
+            raise CoallocError(f"constraint {name_of(constraint)}: declare must return declarations, got {one!r}")
+        unknown = next((job for job in one.jobs if job not in instance.job_by_id), None)
+        if unknown is not None and not isinstance(one, Cumulative):
+            what = f"{type(one).__name__} refers to {quoted(unknown)}, which is not a job to schedule"
+            raise CoallocError(f"constraint {name_of(constraint)}: {what}")
+    return found
 
 
 def _limits_of(
@@ -29,10 +45,10 @@ def _limits_of(
     """Yield the cumulative rows of a constraint as limits; raise where a row names no job, or one beyond its limit."""
     known = {*instance.job_by_id, *(run.job.id for run in instance.running)}
     for row in rows:
-        name = type(constraint).__name__
+        name = name_of(constraint)
         for job, amount in zip(row.jobs, row.each, strict=True):
             if job not in known:
-                raise CoallocError(f"constraint {name}: a row refers to {quoted(job)}, which is not a job")
+                raise CoallocError(f"constraint {name}: Cumulative refers to {quoted(job)}, which is not a job")
             if job in instance.job_by_id and amount > row.capacity:
                 raise CoallocError(
                     f"constraint {name}: job {quoted(job)} alone has the amount {amount:g}, above the capacity of "

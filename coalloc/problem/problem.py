@@ -18,14 +18,13 @@ from itertools import product
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.calendar import Calendar, common_period
-from coalloc.instance.features import UnsupportedFeature
 from coalloc.instance.rounding import slots_down, slots_up
 from coalloc.problem.allocation import Allocation, Stock
 from coalloc.problem.allowed_slots import AllowedSlots
 from coalloc.problem.blocks import Busy, blocks_of, busy_of
 from coalloc.problem.budgets import BudgetRow, budget_row
 from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
-from coalloc.problem.constraint import Cumulative, NotTogether, TimeRow, jobs_of
+from coalloc.problem.constraints import NotTogether, TimeRow
 from coalloc.problem.counting import compositions, num_compositions, numbered
 from coalloc.problem.frame import Frame
 from coalloc.problem.levels import SpeedLevels
@@ -95,7 +94,7 @@ class Problem(Frame):
     def releases(self) -> tuple[float, ...]:
         """Earliest start of each job, ticks: the latest that a constraint asks for, or that jobs before it leave."""
         asked = [
-            self.allowed_from(j, self.tick_at(max(c.earliest_start(job) for c in self.constraints)))
+            self.allowed_from(j, self.tick_at(self.declared.of(job.id).earliest_start))
             for j, job in enumerate(self.jobs)
         ]
         for j in self._in_turn:
@@ -111,13 +110,8 @@ class Problem(Frame):
     @cached_property
     def calendars(self) -> dict[int, Calendar]:
         """When jobs may start, of those, by index, that may not at any time; rounded down none is known."""
-        found: dict[int, Calendar] = {}
-        asked = [c for c in self.constraints if c.has_calendars] if self.rounding == "up" else []
-        for j, constraint in product(range(len(self.jobs)), asked):
-            calendar = constraint.calendar(self.jobs[j])
-            if calendar is not None and found.setdefault(j, calendar) != calendar:
-                raise UnsupportedFeature("a solve or a bound", [f"two calendars of job {quoted(self.jobs[j].id)}"])
-        return found
+        found = ((j, self.declared.of(job.id).calendar) for j, job in enumerate(self.jobs))
+        return {j: calendar for j, calendar in found if calendar is not None}
 
     @cached_property
     def allowed_slots(self) -> dict[int, AllowedSlots]:
@@ -144,7 +138,7 @@ class Problem(Frame):
     @cached_property
     def latest_ends(self) -> tuple[float, ...]:
         """Latest end of each job, ticks: the earliest that a constraint, or a job after it, asks for; else infinity."""
-        asked = [self.last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs]
+        asked = [self.last_tick(self.declared.of(job.id).latest_end) for job in self.jobs]
         for j in reversed(self._in_turn):
             for i, is_end, least in self._delays[j]:
                 if is_end:
@@ -196,14 +190,13 @@ class Problem(Frame):
     @cached_property
     def couples(self) -> bool:
         """Whether a constraint ties jobs to each other, to a latest end, to a calendar or to a budget."""
-        is_bound = self.ties_jobs or bool(self.calendars) or any(c.has_budget for c in self.constraints)
+        is_bound = self.ties_jobs or bool(self.calendars) or bool(self.declared.budgets)
         return is_bound or not all(math.isinf(end) for end in self.latest_ends)
 
     @cached_property
     def budgets(self) -> tuple[BudgetRow, ...]:
         """What the allocations of all jobs take together at most."""
-        found = ((type(c).__name__, c.budget()) for c in self.constraints if c.has_budget)
-        return tuple(budget_row(self, self.modes, budget, name) for name, budget in found if budget is not None)
+        return tuple(budget_row(self, self.modes, budget, name) for name, budget in self.declared.budgets)
 
     @property
     def ties_jobs(self) -> bool:
@@ -217,37 +210,38 @@ class Problem(Frame):
         Jobs of one kind may be exchanged in every schedule: they have the same modes, times in ticks and all, and no
         constraint tells them apart.
         """
-        return numbered(map(self._seen_of, range(len(self.jobs))))
+        told_apart = self.declared.tells_apart()
+        spent = [[frozenset(excess.items()) for excess in row.excess] for row in self.budgets]
+        return numbered(
+            (self._seen_of(j), told_apart.get(job.id), *(of_jobs[j] for of_jobs in spent))
+            for j, job in enumerate(self.jobs)
+        )
 
     def _seen_of(self, j: int) -> Hashable:
-        """Return all that the problem sees of a job."""
+        """Return all that the problem sees of a job alone."""
         job = self.jobs[j]
         loads = (job.task_bandwidth, job.memory or 0.0, job.resources, job.task_resources)
         shapes = self.shapes(job)
         of_classes = tuple(tuple(map(self.ticks, self.class_times(shape))) if shape.times else () for shape in shapes)
         times = (self.releases[j], self.latest_ends[j], self.levels[j], of_classes)
-        told_apart = tuple([constraint.tells_apart_by(job) for constraint in self.constraints])
         tasks = tuple([shape.tasks for shape in shapes])
-        return (tasks, loads, self.rooms(job), times, job.spread_limits, told_apart)
+        return (tasks, loads, self.rooms(job), times, job.spread_limits)
 
     @cached_property
     def rows(self) -> tuple[NotTogetherRow | TimeSumRow, ...]:
         """The rows that the constraints give models."""
         number = {job.id: j for j, job in enumerate(self.jobs)}
         rows: list[NotTogetherRow | TimeSumRow] = []
-        for constraint, row in ((c, row) for c in self.constraints for row in c.rows(self.instance)):
-            unknown = next((job for job in jobs_of(row) if job not in number), None)
-            if unknown is not None:
-                name = type(constraint).__name__
-                raise CoallocError(
-                    f"constraint {name}: a row refers to {quoted(unknown)}, which is not a job to schedule"
-                )
-            assert not isinstance(row, Cumulative), "it is a resource by now"
+        for _, row in self.declared.rows:
             if isinstance(row, NotTogether):
                 rows.append(NotTogetherRow(tuple(number[job] for job in row.jobs)))
             else:
                 terms = tuple((factor, which, number[job]) for factor, which, job in row.terms)
                 rows.append(TimeSumRow(terms, self._least_tick(row)))
+        for j, job in enumerate(self.jobs):
+            if (latest := self.declared.of(job.id).latest_start) < math.inf:
+                row = TimeRow(((-1, "start", job.id),), -latest)
+                rows.append(TimeSumRow(((-1, "start", j),), self._least_tick(row)))
         return tuple(rows)
 
     def _least_tick(self, row: TimeRow) -> float:

@@ -12,7 +12,6 @@ from coalloc.documents.text import quoted
 from coalloc.instance import Job
 from coalloc.problem import MAX_MODES, Problem, least_tasks, shortage
 from coalloc.problem.allocation import tasks_per_cluster
-from coalloc.problem.constraint import of_some_jobs
 from coalloc.rules.packages import package_limits
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import earliest_start, fillings, room_for
@@ -126,8 +125,7 @@ def alone(problem: Problem, numbers: Sequence[int]) -> Problem:
         )
         for job in (problem.jobs[j] for j in numbers)
     )
-    constraints = of_some_jobs(problem.constraints, problem.instance)
-    return replace(problem, instance=problem.instance.replace(jobs=tuple(jobs)), constraints=constraints)
+    return replace(problem, instance=problem.instance.replace(jobs=tuple(jobs)))
 
 
 def _some_too_late(problem: Problem) -> list[str]:

@@ -15,6 +15,8 @@ from typing import TypeVar, cast
 from coalloc.documents.errors import InternalError
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
+from coalloc.problem.constraints import name_of
+from coalloc.problem.declared import ties
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
@@ -179,12 +181,12 @@ class Incumbent:
         One that breaks a constraint which says more to other methods is not taken: they may know better.
         """
         broken = [constraint for constraint, _ in self.state.own_faults(schedule)]
-        self.refusing.update(type(constraint).__name__ for constraint in broken)
+        self.refusing.update(name_of(constraint) for constraint in broken)
         objective = self.criterion.objective.of_schedule(self.state.instance, schedule)
         if not broken:
             self.accepted = list(assignments)
             self.state.offer(schedule, objective, source)
-        if self.criterion.value(assignments) < self.cost and not any(constraint.couples for constraint in broken):
+        if self.criterion.value(assignments) < self.cost and not any(ties(c, self.state.instance) for c in broken):
             self.best, self.best_objective = list(assignments), objective if broken else None
 
     def exclude(self) -> None:

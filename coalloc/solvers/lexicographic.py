@@ -13,7 +13,7 @@ from typing import Any
 
 from coalloc.instance import CoallocError, Instance
 from coalloc.objectives import Objective, RegularObjective
-from coalloc.problem.constraint import Constraint
+from coalloc.problem.constraints import Constraint
 from coalloc.schedule import Schedule
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.oas import solve_oas

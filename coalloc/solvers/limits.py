@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.objectives import RegularObjective
-from coalloc.problem.constraint import Constraint, PlacedJob
+from coalloc.problem.constraints import Constraint, Declaration, PlacedJob, TimeBounds
 
 
 @dataclass(frozen=True)
 class AtMost(Constraint):
     """The objective, a maximum that says latest ends, is no more than ``value`` (in its unit)."""
 
-    holds_rounded_down: ClassVar[bool] = True
     instance: Instance
     objective: RegularObjective
     value: float
 
-    def latest_end(self, job: Job) -> float:
+    def declare(self, instance: Instance) -> Iterator[Declaration]:
+        """Yield until when each job costs no more."""
+        return (TimeBounds(job.id, latest_end=self._latest_end(job)) for job in instance.jobs)
+
+    def _latest_end(self, job: Job) -> float:
         """Return until when the job costs no more, s."""
         instance, objective = self.instance, self.objective
         cost = (self.value + objective.offset(instance)) * objective.divisor(instance)
@@ -31,14 +33,15 @@ class AtMost(Constraint):
             raise CoallocError(f"objective {objective.name!r} cannot be limited: it defines no latest ends of jobs")
         return latest
 
-    def tells_apart_by(self, job: Job) -> Hashable:
-        """Return what the objective does."""
-        return self.objective.tells_apart_by(job)
+    @property
+    def is_declared(self) -> bool:
+        """Whether its faults forbid no more than it declares."""
+        return True
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Return a sentence for each job that ends later."""
         for placed in schedule:
-            latest = self.latest_end(instance.job_by_id[placed.job])
+            latest = self._latest_end(instance.job_by_id[placed.job])
             if placed.end > latest + instance.time_base.tolerance:
                 found = f"job {quoted(placed.job)} ends at {instant_text(placed.end)}"
                 yield f"{found}, so the {self.objective.name} exceeds {self.value:g}"

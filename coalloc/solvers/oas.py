@@ -21,7 +21,8 @@ from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, TimeSumRow, discretise
-from coalloc.problem.constraint import Constraint, Cumulative, LatestEnd
+from coalloc.problem.constraints import Constraint, LatestEnd
+from coalloc.problem.declared import declared_by, ties
 from coalloc.problem.fixed import Fixings
 from coalloc.rules.serial_sgs import assignments_of, completions, on_grid, start_in_order
 from coalloc.schedule import Schedule, schedule_of
@@ -38,7 +39,6 @@ from coalloc.solvers.model_run import ModelRun
 from coalloc.solvers.portfolio import close, tell_limit
 from coalloc.solvers.reasons import Reason, irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
-from coalloc.solvers.search.extension_search import keeps
 from coalloc.solvers.search.faults_alone import search_by_faults
 from coalloc.solvers.slot_choice import missing_slot
 from coalloc.solvers.solve_state import KNOWN, SolveState
@@ -170,7 +170,7 @@ def _explained(
         _heed_interrupt(result)
         return None if result.status is SolveStatus.UNKNOWN else result.status is not SolveStatus.INFEASIBLE
 
-    keeps_running = any(constraint.couples and not isinstance(constraint, KNOWN) for constraint in constraints)
+    keeps_running = any(ties(c, state.instance) and not isinstance(c, KNOWN) for c in constraints)
     reasons, is_proven = list[Reason](), False
     if state.remaining > LEAST_TEST:
         reasons, is_proven = irreducible(state.instance, has_schedule, keeps_running=keeps_running)
@@ -354,7 +354,7 @@ def _relax(
 ) -> None:
     """Solve without the constraints that the exact search does not know: that bounds, and may keep them by chance."""
     state, problem = incumbent.state, incumbent.problem
-    known = [constraint for constraint in constraints if _is_searched(constraint, state.instance)]
+    known = [one for one in constraints if declared_by([one], state.instance, is_rounded_down=False).is_searched]
     free = state.instance
     if "lags" in free.features:
         free = free.replace(jobs=[job.replace(lags=()) for job in free.jobs])
@@ -371,13 +371,6 @@ def _relax(
         moved = start_in_order(problem, on_grid(problem, assignments_of(problem, relaxed.schedule)))
         incumbent.take_if_valid(moved, "relaxation without constraints")
     _heed_interrupt(relaxed)
-
-
-def _is_searched(constraint: Constraint, instance: Instance) -> bool:
-    """Return whether the exact search knows a constraint: it keeps it, or all of its rows are resources by then."""
-    if keeps(constraint) or constraint.has_calendars or constraint.has_budget:
-        return keeps(constraint)
-    return all(isinstance(row, Cumulative) for row in constraint.rows(instance))
 
 
 def _share_of(state: SolveState, share: float) -> float:
@@ -418,7 +411,7 @@ def _take_exact_grid(
     starts that keep to it are whole slots as well, and no others cost less (docs/mathematics.md, "Slotting error").
     """
     state, problem = incumbent.state, incumbent.problem
-    is_searched = all(map(keeps, problem.constraints))
+    is_searched = problem.declared.is_searched
     if problem.slot is not None or incumbent.is_closed or is_searched or state.remaining <= 0.0:
         return
     leasts = [row.least for row in problem.rows if isinstance(row, TimeSumRow)]

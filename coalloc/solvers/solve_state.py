@@ -14,7 +14,7 @@ from coalloc.documents.text import visible
 from coalloc.instance import Instance
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Links
-from coalloc.problem.constraint import Constraint, LatestEnd
+from coalloc.problem.constraints import Constraint, LatestEnd
 from coalloc.problem.fixed import Fixings
 from coalloc.schedule import Schedule
 from coalloc.solvers.limits import AtMost
@@ -126,7 +126,7 @@ class SolveState:
     @property
     def may_refuse(self) -> bool:
         """Whether a constraint of the user's own may refuse, by its faults, what a solver finds."""
-        return any(type(c).faults is not Constraint.faults and not isinstance(c, KNOWN) for c in self.constraints)
+        return not all(constraint.is_declared for constraint in self.constraints)
 
     def add_to_message(self, text: str) -> None:
         """Add a sentence to the message, once."""

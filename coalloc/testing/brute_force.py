@@ -45,7 +45,7 @@ from coalloc.problem.allocation import (
     switched_classes,
     tasks_per_cluster,
 )
-from coalloc.problem.constraint import Constraint
+from coalloc.problem.constraints import AllowedNodes, Constraint, MostTasks, TimeBounds
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 from coalloc.testing.brute_force_lags import Difference, LagSearch, lag_differences
 from coalloc.testing.brute_force_lags import Fixed as FixedDemand
@@ -383,7 +383,8 @@ def brute_force_oas(
     BruteForceResult
         Infeasible when some job has no allocation that fits the empty platform, or no schedule keeps the constraints.
     """
-    classes = _classes(instance, scope, [nodes for constraint in constraints for nodes in constraint.separates()])
+    declared = [one for constraint in constraints for one in constraint.declare(instance)]
+    classes = _classes(instance, scope, [one.nodes for one in declared if isinstance(one, (AllowedNodes, MostTasks))])
     capacities = [c.capacity for c in classes]
     limits = [capacity_limit(link.bandwidth, saturation) for link in instance.platform.links]
     grid = _grid(slot, rounding)
@@ -401,7 +402,7 @@ def brute_force_oas(
     stocks = [math.inf if place.is_alone else place.limit for place in _places(instance, classes)]
     blocks = _blocks(instance, classes, groups, slot, grid)
     unit = 1.0 if slot is None else slot
-    earliest = (constraint.earliest_start(job) for constraint in constraints for job in instance.jobs)
+    earliest = (one.earliest_start for one in declared if isinstance(one, TimeBounds))
     asked = [grid(instant) for instant in earliest if math.isfinite(instant)]
 
     def schedule_of(placed: Sequence[_Placed]) -> Schedule:

@@ -8,17 +8,25 @@ schedule exists in which every job starts at its arrival or at the end of anothe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from coalloc.instance import Instance, Job
-from coalloc.problem.allocation import NodeClass
-from coalloc.problem.constraint import Budget, Constraint, NotTogether, PlacedJob, Row, TimeRow, Times
+from coalloc.problem.constraints import (
+    AllowedNodes,
+    Budget,
+    Constraint,
+    Declaration,
+    NotTogether,
+    PlacedJob,
+    TimeBounds,
+    TimeRow,
+)
 from coalloc.problem.execution import execution_time
+from coalloc.problem.stated import Times
 
 SLACK = 1e-6
 """Seconds by which a schedule may break a constraint on times."""
@@ -35,11 +43,10 @@ KINDS: tuple[Kind, ...] = ("precedence", "apart", "latest end", "not on cluster"
 class Precedence(Constraint):
     """A job starts when another has ended, or later."""
 
-    holds_rounded_down: ClassVar[bool] = True
     before: str
     after: str
 
-    def rows(self, instance: Instance) -> Iterable[Row]:
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
         """Yield start less end, at least 0."""
         yield TimeRow(((1, "start", self.after), (-1, "end", self.before)), 0.0)
 
@@ -61,7 +68,7 @@ class Lag(Constraint):
     earlier: Time
     least: float
 
-    def rows(self, instance: Instance) -> Iterable[Row]:
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
         """Yield the one time less the other."""
         yield TimeRow(((1, *self.later), (-1, *self.earlier)), self.least)
 
@@ -86,9 +93,9 @@ class Spend(Constraint):
     prices: tuple[float, ...]
     limit: float
 
-    def budget(self) -> Budget | None:
-        """Return the limit."""
-        return Budget(self._cost, self.limit)
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
+        """Yield the limit."""
+        yield Budget(self._cost, self.limit)
 
     def _cost(self, job: Job, tasks: Sequence[int]) -> float:
         more = len([count for count in tasks if count]) - 1
@@ -107,15 +114,12 @@ class Spend(Constraint):
 
 @dataclass(frozen=True, slots=True)
 class Apart(Constraint):
-    """Two jobs do not run at the same time.
-
-    It would hold rounded down as well, but does not say so: a constraint need not.
-    """
+    """Two jobs do not run at the same time."""
 
     one: str
     other: str
 
-    def rows(self, instance: Instance) -> Iterable[Row]:
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
         """Yield the row that says so."""
         yield NotTogether((self.one, self.other))
 
@@ -131,13 +135,12 @@ class Apart(Constraint):
 class EndBy(Constraint):
     """One job ends by an instant, s."""
 
-    holds_rounded_down: ClassVar[bool] = True
     job: str
     instant: float
 
-    def latest_end(self, job: Job) -> float:
-        """Return the instant, for that job."""
-        return self.instant if job.id == self.job else math.inf
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
+        """Yield the instant, for that job."""
+        yield TimeBounds(self.job, latest_end=self.instant)
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Yield a sentence where it ends later."""
@@ -150,13 +153,13 @@ class EndBy(Constraint):
 class NotOnCluster(Constraint):
     """One job has no task in a cluster, by index."""
 
-    holds_rounded_down: ClassVar[bool] = True
     job: str
     cluster: int
 
-    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
-        """Return whether it is another job, or another cluster."""
-        return job.id != self.job or node_class.cluster != self.cluster
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
+        """Yield the nodes of the other clusters."""
+        others = (n for n, node in enumerate(instance.platform.nodes) if node.cluster != self.cluster)
+        yield AllowedNodes(self.job, frozenset(others))
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Yield a sentence where it has a task there."""

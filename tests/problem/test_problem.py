@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import product
 from typing import cast
 
@@ -25,7 +26,7 @@ from coalloc.instance import (
 )
 from coalloc.problem import Problem, Rounding, compositions, discretise, shortage, slot_seconds
 from coalloc.problem.allocation import Scope
-from coalloc.problem.constraint import Constraint, LatestEnd
+from coalloc.problem.constraints import Constraint, Declaration, LatestEnd, NotTogether
 from coalloc.testing.constraints import EndBy
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW
@@ -222,10 +223,10 @@ def test_jobs_of_one_kind_differ_in_nothing_that_the_problem_sees() -> None:
     assert discretise(instance, None).kinds == (0, 1, 2, 3, 4, 5, 6)
 
 
-def test_a_constraint_of_the_user_tells_jobs_apart_unless_it_says_otherwise() -> None:
-    class OfNobody(Constraint):
-        def tells_apart_by(self, job: Job) -> object:
-            return job.user
+def test_a_constraint_tells_jobs_apart_by_what_it_declares_of_them_and_all_by_faults_of_its_own() -> None:
+    class Rows(Constraint):
+        def declare(self, instance: Instance) -> Iterable[Declaration]:
+            yield NotTogether(("J1", "J3"))
 
     jobs = (Job("J1", 1, 10.0), Job("J2", 1, 10.0), Job("J3", 1, 10.0, user="ada"))
     instance = Instance(star((2, 1.0, 9.0)), jobs)
@@ -234,8 +235,10 @@ def test_a_constraint_of_the_user_tells_jobs_apart_unless_it_says_otherwise() ->
     stated = (jobs[0], jobs[1].replace(deadline=90.0), jobs[2].replace(deadline=90.0, eligible=("C1",)))
     assert discretise(instance.replace(jobs=stated), None).kinds == (0, 1, 1)
     assert discretise(instance.replace(jobs=(jobs[0].replace(after=("J2",)), *jobs[1:])), None).kinds == (0, 1, 2)
-    assert discretise(instance, None, constraints=[Constraint()]).kinds == (0, 1, 2)
-    assert discretise(instance, None, constraints=[OfNobody()]).kinds == (0, 0, 1)
+    assert discretise(instance, None, constraints=[Constraint()]).kinds == (0, 0, 0)
+    assert discretise(instance, None, constraints=[Rows()]).kinds == (0, 1, 2)
+    more = instance.replace(jobs=(*jobs, Job("J4", 1, 10.0)))
+    assert discretise(more, None, constraints=[Rows()]).kinds == (0, 1, 2, 1)
 
 
 def test_memory_that_is_always_enough_is_no_resource() -> None:

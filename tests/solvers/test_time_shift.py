@@ -12,7 +12,7 @@ import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
 from coalloc.objectives import OBJECTIVES
-from coalloc.problem.constraint import Constraint, LatestEnd
+from coalloc.problem.constraints import Constraint, LatestEnd
 from coalloc.problem.fixed import fixings
 from coalloc.solvers import oas
 from coalloc.solvers.incumbent import Incumbent

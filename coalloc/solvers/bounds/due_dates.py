@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
-from coalloc.problem.constraint import stated
+from coalloc.problem.stated import stated
 from coalloc.rules.dual_feasible import weightings
 from coalloc.solvers.bounds.feasible_set import feasible_set_bound
 from coalloc.solvers.bounds.simple import fastest_durations, least_works, simple_bound

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from coalloc.problem import Problem
 from coalloc.problem.allocation import NodeClass
-from coalloc.problem.constraint import of_some_jobs
 
 
 def memory_relaxations(problem: Problem) -> Iterator[Problem]:
@@ -27,13 +26,12 @@ def memory_relaxations(problem: Problem) -> Iterator[Problem]:
 def _relaxed(problem: Problem, asked: float, rooms: list[int]) -> Problem:
     """Return the problem of the jobs that ask for ``asked`` MB a task or more, on ``rooms`` processors of each class.
 
-    What runs already is left out, as are precedences, and constraints that may look at classes.
+    What runs already is left out, as are precedences.
     """
     asking = (job for job in problem.jobs if job.memory is not None and job.memory >= asked)
     jobs = tuple(job.replace(memory=None, after=(), lags=(), resources={}, task_resources={}) for job in asking)
     classes = tuple(_cut(node_class, room) for node_class, room in zip(problem.classes, rooms, strict=True) if room)
-    kept = of_some_jobs((c for c in problem.constraints if not c.restricts_classes), problem.instance)
-    return replace(problem, instance=problem.instance.replace(jobs=jobs, running=()), classes=classes, constraints=kept)
+    return replace(problem, instance=problem.instance.replace(jobs=jobs, running=()), classes=classes)
 
 
 def _cut(node_class: NodeClass, room: int) -> NodeClass:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coalloc.problem import Problem
-from coalloc.problem.constraint import Constraint, LatestEnd
+from coalloc.problem.constraints import Constraint, LatestEnd
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.method import Method

@@ -28,8 +28,6 @@ from operator import le
 from typing import NamedTuple
 
 from coalloc.problem import Assignment, Problem, TimeSumRow
-from coalloc.problem.constraint import Constraint, Precedences
-from coalloc.problem.fixed import Fixings
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.search.coming_blocks import coming_blocks
@@ -86,18 +84,13 @@ class StoppedError(Exception):
 
 def may_search(problem: Problem, kind_of: Sequence[int] = ()) -> bool:
     """Return whether a problem is of the size, and the kind, that the search is for; ``kind_of`` as running sets."""
-    if not all(keeps(constraint) for constraint in problem.constraints):
+    if not problem.declared.is_searched:
         return False
     waits = bool(problem.busy or problem.blocks or any(problem.before))
     if waits and any(levels[0].duration == 0 for levels in problem.levels):
         return False  # such jobs occupy nothing, but wait here until something ends: before what ends last, or runs on
     num_waiting = math.prod(1 + number for number in Counter(kind_of or problem.kinds).values())
     return num_waiting <= MAX_WAITING and problem.num_allocations <= MAX_CHOICES
-
-
-def keeps(constraint: Constraint) -> bool:
-    """Return whether the search keeps to a constraint: to times of single jobs, to what comes before, what is fixed."""
-    return isinstance(constraint, (Precedences, Fixings)) or not constraint.couples
 
 
 class ExtensionSearch(ABC):

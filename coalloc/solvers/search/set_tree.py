@@ -27,7 +27,7 @@ from coalloc.solvers.bounds.link_sets import MAX_CHOICES
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.ceilings import beyond_noise, ceiling_below, mirrored_kind
-from coalloc.solvers.search.extension_search import Member, assignments_of, keeps
+from coalloc.solvers.search.extension_search import Member, assignments_of
 from coalloc.solvers.search.node_prices import NodePrices
 from coalloc.solvers.search.pool_tree import pool_of
 from coalloc.solvers.search.refutation import Refutation
@@ -353,8 +353,7 @@ def _is_for_it(problem: Problem) -> bool:
     if problem.num_allocations > MAX_CHOICES:
         return False
     least = min(level.duration for levels in problem.levels for level in levels)
-    are_kept = all(keeps(constraint) for constraint in problem.constraints)
-    return least > 0.0 and are_kept and pool_of(problem) is None
+    return least > 0.0 and problem.declared.is_searched and pool_of(problem) is None
 
 
 def _accepts_near(incumbent: Incumbent) -> bool:

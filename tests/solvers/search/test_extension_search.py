@@ -14,7 +14,7 @@ from coalloc.instance.features import FEATURES
 from coalloc.objectives.criterion import Criterion
 from coalloc.objectives.registry import regular_objective
 from coalloc.problem import Problem, discretise
-from coalloc.problem.constraint import LatestEnd
+from coalloc.problem.constraints import LatestEnd
 from coalloc.problem.fixed import Fixed, fixings
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat

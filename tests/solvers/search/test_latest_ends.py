@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 import coalloc
-from coalloc.instance import Instance, Job
+from coalloc.instance import Instance
 from coalloc.problem import discretise
-from coalloc.problem.constraint import Constraint, LatestEnd, PlacedJob
+from coalloc.problem.constraints import Constraint, Declaration, LatestEnd, PlacedJob, TimeBounds
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.search.latest_ends import Tardiness
 from coalloc.testing import SmallSize, brute_force_oas
@@ -28,8 +28,8 @@ class EndsBy(Constraint):
     def __init__(self, ends: Mapping[str, float]) -> None:
         self.ends = ends
 
-    def latest_end(self, job: Job) -> float:
-        return self.ends[job.id]
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
+        return [TimeBounds(job.id, latest_end=self.ends[job.id]) for job in instance.jobs]
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         return [f"{p.job} is late" for p in schedule if p.end > self.ends[p.job] + CLOSE]

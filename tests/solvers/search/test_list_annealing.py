@@ -9,7 +9,7 @@ import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem, discretise
-from coalloc.problem.constraint import Constraint
+from coalloc.problem.constraints import Constraint, MostTasks
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, book
 from coalloc.solvers import list_schedules, portfolio
@@ -23,16 +23,10 @@ OBJECTIVES = ("makespan", "total-weighted-response-time", "mean-bounded-slowdown
 
 
 class FewOfEach(Constraint):
-    """No more than two tasks of a job on a class."""
+    """No more than two tasks of a job on a node."""
 
-    def most_tasks(self, job, node_class):
-        return 2
-
-    def faults(self, instance, schedule):
-        for placed in schedule:
-            held = [name.partition("/")[0] for name in placed.nodes.texts]
-            if any(held.count(cluster) > 2 for cluster in held):
-                yield f"job {placed.job} has more than two tasks on a class"
+    def declare(self, instance):
+        return [MostTasks(job.id, [node], 2) for job in instance.jobs for node in range(len(instance.platform.nodes))]
 
 
 def crowded(seed: int) -> Instance:

@@ -1,0 +1,179 @@
+"""What the constraints of a problem declare, by job and by kind: what everything but the checker reads of them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from coalloc.documents.text import quoted
+from coalloc.instance import Instance
+from coalloc.instance.calendar import Calendar
+from coalloc.instance.features import UnsupportedFeature
+from coalloc.problem.constraints import (
+    AllowedNodes,
+    AllowedShapes,
+    AllowedSpreads,
+    AllowedStarts,
+    Budget,
+    Constraint,
+    Cumulative,
+    Declaration,
+    MostTasks,
+    NotTogether,
+    Tasks,
+    TimeBounds,
+    TimeRow,
+    name_of,
+)
+
+
+@dataclass(slots=True)
+class OfJob:
+    """What is declared of one job; times in s."""
+
+    earliest_start: float = -math.inf
+    latest_start: float = math.inf
+    latest_end: float = math.inf
+    calendar: Calendar | None = None
+    nodes: list[Collection[int]] = field(default_factory=list)
+    most_tasks: list[MostTasks] = field(default_factory=list)
+    shapes: list[Collection[int]] = field(default_factory=list)
+    allowed: list[Callable[[Tasks], bool]] = field(default_factory=list)
+
+    def take(self, declared: Declaration) -> None:
+        """Add a declaration about the job."""
+        match declared:
+            case TimeBounds():
+                self.earliest_start = max(self.earliest_start, declared.earliest_start)
+                self.latest_start = min(self.latest_start, declared.latest_start)
+                self.latest_end = min(self.latest_end, declared.latest_end)
+            case AllowedStarts():
+                if self.calendar not in (None, declared.calendar):
+                    what = f"two calendars of job {quoted(declared.job)}"
+                    raise UnsupportedFeature("a solve or a bound", [what])
+                self.calendar = declared.calendar
+            case AllowedNodes():
+                self.nodes.append(declared.nodes)
+            case MostTasks():
+                self.most_tasks.append(declared)
+            case AllowedShapes():
+                self.shapes.append(declared.tasks)
+            case AllowedSpreads():
+                self.allowed.append(declared.allows)
+
+    def most_on(self, node: int) -> float:
+        """Return how many tasks it may have on the nodes that are told apart with a node, by index."""
+        if not all(node in nodes for nodes in self.nodes):
+            return 0
+        return min((limit.most for limit in self.most_tasks if node in limit.nodes), default=math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Declarations of the jobs of an instance; ``rows`` and ``budgets`` with the names of their constraints.
+
+    ``jobs`` are all by id, ``by_id`` has those of which something is declared alone.
+    """
+
+    jobs: frozenset[str]
+    by_id: dict[str, OfJob]
+    rows: tuple[tuple[str, NotTogether | TimeRow], ...]
+    budgets: tuple[tuple[str, Budget], ...]
+    is_complete: bool
+    """Whether no constraint forbids more by its faults."""
+    asking: frozenset[str]
+    """What would have to be asked of every allocation: the names of constraints, with those of declarations."""
+
+    def of(self, job: str) -> OfJob:
+        """Return what is declared of a job alone, by id."""
+        return self.by_id.get(job) or OfJob()
+
+    @property
+    def restricts_nodes(self) -> bool:
+        """Whether some job may not use some nodes as it likes."""
+        return any(of_job.nodes or of_job.most_tasks for of_job in self.by_id.values())
+
+    @property
+    def restricts_spreads(self) -> bool:
+        """Whether a predicate excludes some numbers of tasks in the clusters."""
+        return any(of_job.allowed for of_job in self.by_id.values())
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether the exact search keeps to all of it: to what is said of single jobs, and what comes before."""
+        are_searched = all(isinstance(row, TimeRow) and row.is_precedence for _, row in self.rows)
+        return are_searched and not self.budgets and not any(of_job.calendar for of_job in self.by_id.values())
+
+    def tells_apart(self) -> dict[str, Hashable]:
+        """Return a key for each job of which more is declared than earliest starts, latest ends, nodes and shapes.
+
+        What faults alone forbid may be about any job.
+        """
+        if not self.is_complete:
+            return {job: job for job in self.jobs}
+        keys: dict[str, Hashable] = {
+            job: (of_job.latest_start, of_job.calendar, tuple(map(id, of_job.allowed)))
+            for job, of_job in self.by_id.items()
+            if of_job.latest_start < math.inf or of_job.calendar or of_job.allowed
+        }
+        return keys | {job: job for _, row in self.rows for job in row.jobs}
+
+
+def declared_by(constraints: Iterable[Constraint], instance: Instance, *, is_rounded_down: bool) -> Declared:
+    """Return what constraints declare of the jobs of an instance; rounded down, what still holds then.
+
+    What names other jobs is left out, for an instance may be a part of the one that a constraint is of; so is what is
+    cumulative, which resources of the instance say.
+    """
+    names, given = frozenset(job.id for job in instance.jobs), tuple(constraints)
+    by_id: defaultdict[str, OfJob] = defaultdict(OfJob)
+    rows, budgets, asking = list[tuple[str, NotTogether | TimeRow]](), list[tuple[str, Budget]](), set[str]()
+    for constraint in given:
+        for one in _normal(constraint.declare(instance)):
+            if isinstance(one, Cumulative) or not names.issuperset(one.jobs):
+                continue
+            if is_rounded_down and not one.holds_rounded_down:
+                continue
+            if isinstance(one, (AllowedSpreads, Budget)):
+                asking.add(f"{type(one).__name__} of {name_of(constraint)}")
+            if isinstance(one, (NotTogether, TimeRow)):
+                rows.append((name_of(constraint), one))
+            elif isinstance(one, Budget):
+                budgets.append((name_of(constraint), one))
+            else:
+                by_id[one.jobs[0]].take(one)
+    is_complete = all(constraint.is_declared for constraint in given)
+    return Declared(names, dict(by_id), tuple(rows), tuple(budgets), is_complete, frozenset(asking))
+
+
+def _normal(declarations: Iterable[Declaration]) -> Iterator[Declaration]:
+    """Yield declarations, rows with one time as bounds of times where they are."""
+    for one in declarations:
+        match one:
+            case TimeRow(terms=((1, "start", job),), least=least):
+                yield TimeBounds(job, earliest_start=least)
+            case TimeRow(terms=((-1, "start", job),), least=least):
+                yield TimeBounds(job, latest_start=-least)
+            case TimeRow(terms=((-1, "end", job),), least=least):
+                yield TimeBounds(job, latest_end=-least)
+            case _:
+                yield one
+
+
+def told_apart(constraints: Iterable[Constraint], instance: Instance) -> list[Collection[int]]:
+    """Return the sets of nodes, by index, that constraints tell apart from all others."""
+    sets = {
+        frozenset(one.nodes)
+        for constraint in constraints
+        for one in constraint.declare(instance)
+        if isinstance(one, (AllowedNodes, MostTasks))
+    }
+    return sorted(sets, key=sorted)
+
+
+def ties(constraint: Constraint, instance: Instance) -> bool:
+    """Return whether a constraint ties jobs to each other, or to a calendar."""
+    alone = (TimeBounds, AllowedNodes, MostTasks, AllowedShapes, AllowedSpreads)
+    return not all(isinstance(one, alone) for one in constraint.declare(instance))
