@@ -179,7 +179,7 @@ def document_of(problem: Problem) -> dict[str, Any]:
     resources = problem.contended_resources
 
     def units(load: float, resource: int) -> int:
-        return math.floor(load / problem.limits[resource] * LINK_UNITS) if load else 0
+        return math.floor(load / problem.allocations.limits[resource] * LINK_UNITS) if load else 0
 
     return {
         "capacities": [*problem.capacities, *(LINK_UNITS for _ in resources)],
@@ -195,7 +195,7 @@ def document_of(problem: Problem) -> dict[str, Any]:
 
 def row_of_peer(problem: Problem, answer: Mapping[str, Any]) -> Row:
     """Return what the peer said as a row, its objective recomputed from its schedule."""
-    lower_bound = problem.seconds(math.ceil(answer["lower_bound"] - 1e-6))
+    lower_bound = problem.clock.seconds(math.ceil(answer["lower_bound"] - 1e-6))
     objective, message = makespan_of(problem, answer["chosen"])
     row = judged(answer, objective, lower_bound, message)
     return {**row, "stopped_by": "proof" if row["status"] == "optimal" else "time", "peer": answer["peer"]}
@@ -212,7 +212,7 @@ def makespan_of(problem: Problem, chosen: Sequence[tuple[int, int]]) -> tuple[fl
         return None, f"an invalid schedule: {error}"
     if violations:
         return None, f"an invalid schedule: {violations[0].sentence}"
-    return problem.seconds(max(assignment.end for assignment in assignments)), ""
+    return problem.clock.seconds(max(assignment.end for assignment in assignments)), ""
 
 
 # --- running and reporting -------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def run_formulation(instance: coalloc.Instance, slot: str, formulation: str, lim
     solution = solve_model(model, limits, integral=True, start=True)
     total = time.perf_counter() - began
     objective = None if solution.objective is None else _makespan(instance, formulation, model, solution.objective)
-    lower_bound = model.problem.seconds(solution.lower_bound)
+    lower_bound = model.problem.clock.seconds(solution.lower_bound)
     is_proven = objective is not None and objective <= lower_bound * (1.0 + AGREEMENT)
     return {
         "status": "optimal" if is_proven else "unknown" if objective is None else "feasible",
@@ -114,7 +114,7 @@ def _makespan(instance: coalloc.Instance, formulation: str, model: pyo.ConcreteM
     schedule = formulation_of("oas", formulation).extract(model)
     violations = coalloc.check(instance, schedule)
     makespan = max(placement.end for placement in schedule)
-    limit = model.problem.seconds(claimed)
+    limit = model.problem.clock.seconds(claimed)
     if violations or makespan > limit * (1.0 + AGREEMENT):
         raise coalloc.CoallocError(f"a schedule of {makespan:g} s for {limit:g} s; violations: {violations[:3]}")
     return makespan

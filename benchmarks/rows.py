@@ -94,7 +94,9 @@ def add_row(model: pyo.ConcreteModel, row: Constraint) -> None:
         for t in range(max(e for _, _, e, _ in spans)):
             _add_limit(model, [x for j, s, e, x in spans if j in pair and s <= t < e], 1)
     elif isinstance(row, EndBy):
-        late = [x for j, _, e, x in spans if j == number[row.job] and problem.seconds(e) > row.instant + TOLERANCE]
+        late = [
+            x for j, _, e, x in spans if j == number[row.job] and problem.clock.seconds(e) > row.instant + TOLERANCE
+        ]
         _add_limit(model, late, 0)
     elif isinstance(row, NotOnCluster):
         _add_limit(model, list(_there(model, number[row.job], row.cluster)), 0)

@@ -71,7 +71,7 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
     problem = discretise(
         given.instance, options.slot, saturation=options.saturation, scope=options.scope, base=given.base
     )
-    if problem.num_allocations > MAX_MODES:
+    if problem.allocations.number > MAX_MODES:
         raise CoallocError(f"write_proof supports at most {MAX_MODES:,} allocation vectors of the jobs")
     latest = round((result.objective + given.instance.origin) / options.slot)
     question = pumpkin.Question(problem, 0, latest - 1)
@@ -103,7 +103,9 @@ def _legend(question: pumpkin.Question) -> str:
     problem = question.problem
     clusters = [cluster.name for cluster in problem.instance.platform.clusters]
     places = [f"{visible(clusters[c.cluster])} (speed {c.effective_power:g})" for c in problem.classes]
-    slots = f"{question.horizon} time slots of {problem.seconds(1):g} s from time {instant_text(problem.base.shift)}"
+    slots = (
+        f"{question.horizon} time slots of {problem.clock.seconds(1):g} s from time {instant_text(problem.base.shift)}"
+    )
     lines = [f"% No schedule ends within {slots}."]
     for j, (job, modes) in enumerate(zip(problem.jobs, question.modes, strict=True)):
         lines.append(f"% start{j}: the slot in which job {quoted(job.id)} starts")

@@ -95,7 +95,7 @@ def _at_least(seconds: float) -> str:
 def _longest_job(criterion: Criterion, j: int) -> Reason:
     problem = criterion.problem
     job, seconds = problem.jobs[j], criterion.reported(earliest_ends(problem)[j])
-    release, takes = problem.seconds_of(problem.releases[j]), problem.seconds(fastest_durations(problem)[j])
+    release, takes = problem.clock.seconds_of(problem.releases[j]), problem.clock.seconds(fastest_durations(problem)[j])
     sentence = (
         f"{_at_least(seconds)}: job {quoted(job.id)} starts at {instant_text(release)} or later and takes "
         f"{number_text(takes)} s on the fastest processors that can hold it"
@@ -121,10 +121,10 @@ def _area(criterion: Criterion) -> tuple[float, Reason] | None:
     ticks = release + total / processors
     ticks = ticks if problem.slot is None else math.ceil(ticks - INTEGRALITY * max(1.0, ticks))
     jobs = tuple(job.id for job, r in zip(problem.jobs, problem.releases, strict=True) if r >= release)
-    seconds, of_jobs = criterion.reported(ticks), problem.seconds(total)
+    seconds, of_jobs = criterion.reported(ticks), problem.clock.seconds(total)
     sentence = (
         f"{_at_least(seconds)}: {named(jobs)} require at least {number_text(of_jobs)} processor-seconds after "
-        f"{instant_text(problem.seconds_of(release))}, on {processors} processors"
+        f"{instant_text(problem.clock.seconds_of(release))}, on {processors} processors"
     )
     return ticks, Reason("bound", "area", jobs, "", of_jobs, processors, sentence)
 

@@ -31,10 +31,10 @@ def _no_room(problem: Problem, j: int) -> Reason | None:
     rooms = {
         "processors": (problem.capacities, f"{part[problem.scope]} {{}} processors"),
         "memory": (by_memory, f"the memory ({job.memory or 0.0:g} MB per task) suffices for {{}}"),
-        "eligibility": (problem.rooms(job), "the clusters and nodes that it may use have room for {}"),
+        "eligibility": (problem.allocations.rooms(job), "the clusters and nodes that it may use have room for {}"),
     }
     for kind, (room, words) in rooms.items():
-        if kind == "eligibility" and (short := short_resource(problem, job)):
+        if kind == "eligibility" and (short := short_resource(problem.allocations, job)):
             resource, enough = short
             within = "" if problem.scope == "platform" else f" in one {problem.scope}"
             sentence = (
@@ -42,7 +42,7 @@ def _no_room(problem: Problem, j: int) -> Reason | None:
                 f"{enough}: {tasks - enough} too few"
             )
             return Reason("infeasible", "resource", (job.id,), resource, tasks, enough, sentence)
-        most = max(problem.within_scope(room))
+        most = max(problem.allocations.within_scope(room))
         if most < tasks:
             limit = words.format(most)
             sentence = f"job {quoted(job.id)} has {tasks} tasks, but {limit}: {tasks - most} too few"
@@ -58,7 +58,7 @@ def _saturated(problem: Problem, spreading: Spreading, j: int) -> Reason | None:
     if problem.contended_stocks and job.asks_resources:
         sentence = f"job {quoted(job.id)} saturates a link on every allocation with enough of its resources"
         return Reason("infeasible", "link", (job.id,), "", None, None, sentence)
-    mildest = mildest_load(problem, j, problem.capacities, problem.limits)
+    mildest = mildest_load(problem, j, problem.capacities, problem.allocations.limits)
     if mildest is None:
         sentence = f"job {quoted(job.id)} saturates a link on every allocation"
         return Reason("infeasible", "link", (job.id,), "", None, None, sentence)
@@ -77,14 +77,14 @@ def _too_late(problem: Problem) -> Iterator[Reason]:
     earliest: dict[int, float] = {}
     for j in TopologicalSorter(before).static_order():
         job, duration, latest = problem.jobs[j], fastest(problem, j), _stated_end(problem, j)
-        release = problem.tick_at(problem.declared.of(job.id).earliest_start)
+        release = problem.clock.tick_at(problem.declared.of(job.id).earliest_start)
         last = max(before[j], key=earliest.__getitem__, default=None)
         waits = last is not None and earliest[last] > release
         start = earliest[last] if waits and last is not None else release
         earliest[j] = start + duration
-        if earliest[j] <= problem.last_tick(latest):
+        if earliest[j] <= problem.clock.last_tick(latest):
             continue
-        begins, takes, ends = (problem.seconds(t) for t in (start, duration, earliest[j]))
+        begins, takes, ends = (problem.clock.seconds(t) for t in (start, duration, earliest[j]))
         others = (problem.jobs[last].id,) if waits and last is not None else ()
         when = f" (the end of {named(others)})" if others else ""
         sentence = (
@@ -102,10 +102,12 @@ def _stated_end(problem: Problem, j: int) -> float:
 
 def fastest(problem: Problem, j: int) -> float:
     """Return the ticks that a job takes at least: with links counted where its allocations can be tried."""
-    if problem.count_allocations(problem.jobs[j]) > MAX_MODES:
+    if problem.allocations.count(problem.jobs[j]) > MAX_MODES:
         return problem.levels[j][0].duration
-    modes = (problem.mode(problem.jobs[j], allocation) for allocation in problem.allocations(problem.jobs[j]))
-    return min(mode.duration for mode in modes if problem.fits_alone(mode))
+    modes = (
+        problem.allocations.mode(problem.jobs[j], allocation) for allocation in problem.allocations.of(problem.jobs[j])
+    )
+    return min(mode.duration for mode in modes if problem.allocations.fits_alone(mode))
 
 
 def _together_too_late(problem: Problem) -> Iterator[Reason]:
@@ -114,8 +116,8 @@ def _together_too_late(problem: Problem) -> Iterator[Reason]:
     for latest in sorted({end for end in ends if math.isfinite(end)}):
         numbers = [j for j, end in enumerate(ends) if end <= latest]
         least = simple_bound(alone(problem, numbers))
-        if least > problem.last_tick(latest):
-            jobs, at = tuple(problem.jobs[j].id for j in numbers), problem.seconds(least)
+        if least > problem.clock.last_tick(latest):
+            jobs, at = tuple(problem.jobs[j].id for j in numbers), problem.clock.seconds(least)
             by, ends_at = instant_text(latest), instant_text(at)
             together = f"{named(jobs)} must end by {by}, but the last of them cannot end before {ends_at}"
             late = f"{together}: {number_text(at - latest)} s too late"

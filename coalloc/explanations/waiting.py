@@ -74,7 +74,7 @@ class _Waiting:
     def _book(self, placement: Placement, sign: int) -> None:
         """Book a placement, or with sign -1 take it out again."""
         held = self._held[placement.job]
-        loads = self._problem.loads(self._problem.jobs[self._number[placement.job]], held)
+        loads = self._problem.allocations.loads(self._problem.jobs[self._number[placement.job]], held)
         allocation = [sign * tasks for tasks in held]
         self._profile.occupy(placement.start, placement.end, allocation, [sign * load for load in loads])
 
@@ -176,14 +176,21 @@ class _Waiting:
         """Return of what too little is free for a job; None where there is enough."""
         problem, job = self._problem, self._problem.jobs[j]
         free = tuple(self._spreading.within_pools(free, left))
-        most = max(problem.within_scope([min(pair) for pair in zip(free, problem.rooms(job), strict=True)]))
+        most = max(
+            problem.allocations.within_scope(
+                [min(pair) for pair in zip(free, problem.allocations.rooms(job), strict=True)]
+            )
+        )
         if most < job.tasks:
             return Obstacle("processors", "", job.tasks, most)
         if self._holds(j, free, left):
             return None
         if resource := self._short_resource(job, free, left):
             return Obstacle("resource", resource, None, None)
-        if max(problem.within_scope([int(room) for room in room_for(problem, job, free, left)])) < job.tasks:
+        if (
+            max(problem.allocations.within_scope([int(room) for room in room_for(problem, job, free, left)]))
+            < job.tasks
+        ):
             return Obstacle("memory", "", job.tasks, None)
         mildest = mildest_load(problem, j, free, left)
         if mildest is None:
@@ -194,9 +201,12 @@ class _Waiting:
         """Return the first resource of which too little is left for a job, as far as it goes alone; or nothing."""
         problem = self._problem
         for name in problem.instance.resources_asked if job.asks_resources else ():
-            others = {k for k, stock in problem.stocks if stock.resource != name}
+            others = {k for k, stock in problem.allocations.stocks if stock.resource != name}
             alone = [math.inf if k in others else amount for k, amount in enumerate(left)]
-            if max(problem.within_scope([int(room) for room in room_for(problem, job, free, alone)])) < job.tasks:
+            if (
+                max(problem.allocations.within_scope([int(room) for room in room_for(problem, job, free, alone)]))
+                < job.tasks
+            ):
                 return name
         return ""
 

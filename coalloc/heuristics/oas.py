@@ -143,6 +143,6 @@ def _plan_of(state: State, problem: Problem, assignments: Sequence[Assignment]) 
         job = problem.jobs[a.job]
         held = [index[name] for name in schedule[job.id].nodes]
         taken = state.taken(job, allocation_of(held, state.classes))
-        loads = (*a.mode.loads[: problem.num_links], *taken[len(state.classes) :])
+        loads = (*a.mode.loads[: problem.allocations.num_links], *taken[len(state.classes) :])
         plan.append(Planned(job.id, processors_of(held), a.mode.execution_time, loads))
     return plan

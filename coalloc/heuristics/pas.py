@@ -119,14 +119,14 @@ class Pas:
         barred = {
             (j, g)
             for j, job in enumerate(problem.jobs)
-            for g, seconds in enumerate(problem.class_times(job))
+            for g, seconds in enumerate(problem.allocations.class_times(job))
             if seconds > open_for[g]
         }
         is_first = True
         while True:
             barring = Barring(problem, barred)
             tried = replace(problem, constraints=(*problem.constraints, barring))
-            if any(shortage(tried, job) for job in tried.jobs):
+            if any(shortage(tried.allocations, job) for job in tried.jobs):
                 return Placed(None, 0.0, is_proven=is_first)
             placed = place_package(tried, self.allocation, work)
             late = {(j, g) for j, mode in enumerate(placed.modes or ()) for g in _late(mode, open_for)}

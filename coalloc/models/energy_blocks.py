@@ -198,7 +198,7 @@ def forbidden_sets(problem: Problem, g: int) -> Iterator[tuple[Item, ...]]:
         for r, busy in enumerate(problem.busy)
         if busy.allocation[g]
     }
-    megabytes = math.inf if memory is None else problem.limits[memory]
+    megabytes = math.inf if memory is None else problem.allocations.limits[memory]
 
     def exceeds(items: Sequence[Item]) -> bool:
         asks = any(uses[i][1] for i in items if not isinstance(i, str))

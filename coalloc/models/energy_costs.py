@@ -69,7 +69,7 @@ def costs_of(problem: Problem) -> Costs:
         if is_switched:
             extra[g] = static - idle
     idle_watts = sum(known_watts(platform.group_of(node))[0] for node in platform.nodes)
-    return Costs(tuple(task_watts), extra, idle_watts, problem.seconds(1))
+    return Costs(tuple(task_watts), extra, idle_watts, problem.clock.seconds(1))
 
 
 def equal_pairs(problem: Problem) -> Iterator[tuple[int, int]]:

@@ -43,9 +43,9 @@ def build(problem: Problem, *, horizon: int, makespan_limit: float | None = None
     grid = Grid(problem, horizon)
     model = pyo.ConcreteModel("OAS energy mode")
     model.problem = problem
-    model.unit = problem.seconds(1)
+    model.unit = problem.clock.seconds(1)
     origin = problem.instance.origin
-    most = problem.seconds(horizon) - origin if makespan_limit is None else makespan_limit
+    most = problem.clock.seconds(horizon) - origin if makespan_limit is None else makespan_limit
     model.x = pyo.Var(list(_starts(grid, origin + most)), domain=pyo.Binary)
     least = least_makespan(problem) / model.unit
     model.makespan = pyo.Var(bounds=(least, None))
@@ -66,7 +66,7 @@ def _starts(grid: Grid, latest: float) -> Iterator[StartKey]:
     for j, modes in enumerate(problem.modes):
         for p, mode in enumerate(modes):
             for t in grid.starts(j, int(mode.duration), mode.allocation, mode.loads):
-                if problem.seconds(t + mode.duration) <= last:
+                if problem.clock.seconds(t + mode.duration) <= last:
                     yield j, p, t
 
 
@@ -77,7 +77,7 @@ def _add_busy_shares(model: pyo.ConcreteModel, costs: Costs) -> dict[int, Any]:
     ends they are busy from its beginning, as all that runs there is; before it the class is busy anyway.
     """
     problem: Problem = model.problem
-    slot, last = problem.seconds(1), {g: last_end(problem, g) for g in costs.extra_watts}
+    slot, last = problem.clock.seconds(1), {g: last_end(problem, g) for g in costs.extra_watts}
     first = {g: slots_down(end, slot) for g, end in last.items()}
     of_job: dict[tuple[int, int, int], list[pyo.Var]] = defaultdict(list)
     of_cores: dict[tuple[int, int], list[Term]] = defaultdict(list)

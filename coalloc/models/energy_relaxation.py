@@ -69,7 +69,9 @@ def grouped(problem: Problem, makespan_limit: float | None) -> list[JobGroup]:
     for j, job in enumerate(problem.jobs):
         durations = [execution_time(job, 1.0 / c.effective_power) for c in problem.classes]
         rest = last + time_tolerance(problem.releases[j]) - problem.releases[j]
-        rooms = tuple(n if d <= rest else 0 for n, d in zip(problem.rooms_in_scope(job), durations, strict=True))
+        rooms = tuple(
+            n if d <= rest else 0 for n, d in zip(problem.allocations.rooms_in_scope(job), durations, strict=True)
+        )
         sums = together.setdefault((job.tasks, job.processing_share, rooms), [0.0] * len(rooms))
         for g, duration in enumerate(durations):
             sums[g] += duration if rooms[g] else 0.0

@@ -16,7 +16,7 @@ from coalloc.problem import Busy, Problem
 
 def cores_until(problem: Problem, g: int) -> tuple[float, ...]:
     """Return for each processor of a class when a running job has left it, s (with slots: whole ones), else 0."""
-    ends = [problem.seconds(busy.end) for busy in problem.busy for _ in range(busy.allocation[g])]
+    ends = [problem.clock.seconds(busy.end) for busy in problem.busy for _ in range(busy.allocation[g])]
     return (*ends, *(0.0 for _ in range(problem.capacities[g] - len(ends))))
 
 
@@ -34,7 +34,7 @@ def least_makespan(problem: Problem) -> float:
     """Return what the job that ends last takes at least, s from the origin."""
     pairs = zip(problem.releases, problem.modes, strict=True)
     ends = (release + min(c.duration for c in found) for release, found in pairs if found)
-    return max(0.0, problem.seconds(max(ends, default=0.0)) - problem.instance.origin)
+    return max(0.0, problem.clock.seconds(max(ends, default=0.0)) - problem.instance.origin)
 
 
 def add_running(model: pyo.ConcreteModel, least: float, most: float) -> None:

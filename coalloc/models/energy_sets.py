@@ -39,8 +39,8 @@ def node_jobs(problem: Problem, g: int) -> NodeJobs:
     here = [next((c for c in found if c.allocation[g]), None) for found in problem.modes]  # None: not on this node
     return NodeJobs(
         tasks=tuple(problem.capacities[g] + 1 if c is None else sum(c.allocation) for c in here),
-        durations=tuple(0.0 if c is None else problem.seconds(c.duration) for c in here),
-        releases=tuple(problem.seconds(release) for release in problem.releases),
+        durations=tuple(0.0 if c is None else problem.clock.seconds(c.duration) for c in here),
+        releases=tuple(problem.clock.seconds(release) for release in problem.releases),
         free=cores_until(problem, g),
         running=last_end(problem, g),
     )

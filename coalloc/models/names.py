@@ -20,7 +20,7 @@ def job_names(problem: Problem) -> list[str]:
 
 def link_names(problem: Problem) -> list[str]:
     """Return the names of the links, in their order; a switch may be called like a cluster."""
-    return list(unique(resource.name for resource in problem.resources[: problem.num_links]))
+    return list(unique(resource.name for resource in problem.resources[: problem.allocations.num_links]))
 
 
 def part_names(problem: Problem) -> list[str]:
@@ -28,7 +28,10 @@ def part_names(problem: Problem) -> list[str]:
     platform = problem.instance.platform
     if problem.scope == "cluster":
         return [cluster.name for cluster in platform.clusters]
-    return [platform.nodes[platform.processor_node[problem.classes[g].processors[0]]].name for (g,) in problem.parts]
+    return [
+        platform.nodes[platform.processor_node[problem.classes[g].processors[0]]].name
+        for (g,) in problem.allocations.parts
+    ]
 
 
 def unique(names: Iterable[str]) -> Iterable[str]:

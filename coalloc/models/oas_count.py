@@ -53,7 +53,7 @@ def build(
     model.n = pyo.Var(
         list(_counts(model)), domain=pyo.NonNegativeIntegers, doc="tasks of job j on class g if it starts so"
     )
-    rooms = [problem.rooms(job) for job in problem.jobs]
+    rooms = [problem.allocations.rooms(job) for job in problem.jobs]
     for (j, level, _, g), n in model.n.items():
         n.setub(min(problem.levels[j][level].tasks, rooms[j][g]))
 
@@ -124,7 +124,7 @@ def _room(model: pyo.ConcreteModel, j: int, level: int, t: int, g: int) -> pyo.E
 
 
 def _exact_level(model: pyo.ConcreteModel, j: int, level: int, t: int) -> pyo.Expression:
-    slowest = model.problem.slowest_classes(j, level)
+    slowest = model.problem.speeds.slowest_classes(j, level)
     return pyo.quicksum(model.n[j, level, t, g] for g in slowest) >= model.w[j, level, t]
 
 
@@ -149,7 +149,7 @@ def _add_spreads(model: pyo.ConcreteModel) -> None:
     """Add (D1) to (D5) for each job in each of its shapes."""
     problem: Problem = model.problem
     counts: dict[tuple[int, int, int], list[pyo.Var]] = defaultdict(list)
-    for (j, level, _, g), n in model.n.items() if problem.restricts_spreads else ():
+    for (j, level, _, g), n in model.n.items() if problem.allocations.restricts_spreads else ():
         counts[j, problem.levels[j][level].tasks, problem.classes[g].cluster].append(n)
     starts: dict[tuple[int, int], list[pyo.Var]] = defaultdict(list)
     for (j, level, _), w in model.w.items():
@@ -159,7 +159,7 @@ def _add_spreads(model: pyo.ConcreteModel) -> None:
         model,
         {
             (j, tasks): Run(
-                problem.shape_of(problem.jobs[j], tasks),
+                problem.allocations.shape_of(problem.jobs[j], tasks),
                 [pyo.quicksum(counts[j, tasks, c]) for c in clusters],
                 pyo.quicksum(of_shape),
             )
@@ -184,7 +184,7 @@ def _memory_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]
 def _add_presence(model: pyo.ConcreteModel) -> None:
     """Add (R1): whether a job that starts so has tasks in the place of a stock of which it takes something by that."""
     problem: Problem = model.problem
-    stocks = [(k, stock) for k, stock in problem.stocks if k in problem.contended_stocks]
+    stocks = [(k, stock) for k, stock in problem.allocations.stocks if k in problem.contended_stocks]
     local = {(j, k): stock for k, stock in stocks for j in range(len(problem.jobs)) if _is_local(problem, j, stock)}
     model.u = pyo.Var(
         [(j, level, t, k) for j, level, t in model.w for k, _ in stocks if (j, k) in local],
@@ -213,10 +213,10 @@ def _pool_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
             units = pool.parts(problem.jobs[j])[1] if g in pool.classes else 0.0
             if units:
                 yield range(t, t + _duration(problem, j, level)), k, (units, n)
-    whole = {(j, k): s.parts(job)[0] for k, s in problem.stocks for j, job in enumerate(problem.jobs)}
+    whole = {(j, k): s.parts(job)[0] for k, s in problem.allocations.stocks for j, job in enumerate(problem.jobs)}
     for (j, level, t, k), u in model.u.items():
         yield range(t, t + _duration(problem, j, level)), k, (whole[j, k], u)
-    everywhere = [k for k, s in problem.stocks if s.level == "platform" and k in problem.contended_stocks]
+    everywhere = [k for k, s in problem.allocations.stocks if s.level == "platform" and k in problem.contended_stocks]
     for (j, level, t), w in model.w.items() if everywhere else ():
         for k in everywhere:
             if whole[j, k]:
@@ -228,19 +228,19 @@ def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
     problem = grid.problem
     below = {k: problem.resources[k].classes for k in problem.contended_links}
     shapes = {
-        (j, lv): problem.shape_of(job, level.tasks)
+        (j, lv): problem.allocations.shape_of(job, level.tasks)
         for j, (job, levels) in enumerate(zip(problem.jobs, problem.levels, strict=True))
         for lv, level in enumerate(levels)
     }
     loading = [(j, lv, t) for j, lv, t in model.w if shapes[j, lv].task_bandwidth and shapes[j, lv].tasks > 1]
     keys = [(*start, k) for start in loading for k in problem.contended_links]
-    numbers = {(j, lv, k): problem.tasks_within(shapes[j, lv], k) for j, lv, _, k in keys}
+    numbers = {(j, lv, k): problem.allocations.tasks_within(shapes[j, lv], k) for j, lv, _, k in keys}
     model.q = pyo.Var(
         [
             (j, lv, t, k, i)
             for j, lv, t, k in keys
             for i in numbers[j, lv, k]
-            if link_load(i, shapes[j, lv]) <= problem.limits[k]
+            if link_load(i, shapes[j, lv]) <= problem.allocations.limits[k]
         ],
         domain=pyo.Binary,
         doc="1 where job j, if it starts so, has i tasks below link k",
@@ -275,7 +275,7 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
         counts = [0] * len(problem.classes)
         for g in problem.levels[j][level].classes:
             counts[g] = round(model.n[j, level, t, g].value or 0)
-        assignments.append(Assignment(j, t, problem.mode(problem.jobs[j], counts)))
+        assignments.append(Assignment(j, t, problem.allocations.mode(problem.jobs[j], counts)))
     return schedule_of(problem, assignments)
 
 
@@ -289,7 +289,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     problem: Problem = model.problem
     counts: dict[tuple[int, int, int], Sequence[int]] = {}
     for a in assignments:
-        level = problem.level_of(a.job, a.mode)
+        level = problem.speeds.level_of(a.job, a.mode)
         counts[a.job, level, int(a.start)] = a.mode.allocation
     for key, w in model.w.items():
         w.set_value(int(key in counts))
@@ -314,9 +314,11 @@ def estimate_nonzeros(problem: Problem, horizon: int) -> int:
     total = 0.0
     for job, release, levels in zip(problem.jobs, problem.releases, problem.levels, strict=True):
         for level in levels:
-            shape = problem.shape_of(job, level.tasks)
+            shape = problem.allocations.shape_of(job, level.tasks)
             loading = shape.task_bandwidth > 0.0 and shape.tasks > 1
-            numbers = sum(len(problem.tasks_within(shape, k)) for k in problem.contended_links) if loading else 0
+            numbers = (
+                sum(len(problem.allocations.tasks_within(shape, k)) for k in problem.contended_links) if loading else 0
+            )
             starts = max(0.0, horizon - level.duration - release + 1)
             total += starts * (
                 level.duration + len(level.classes) * (level.duration + 3) + numbers * (level.duration + 2)

@@ -65,7 +65,7 @@ def build(
     taken, of_pool = by_slot(_load_terms(model, problem.contended_pools)), "tasks take no more units of a pool"
     add_resource_rows(model, "pools", taken, grid.left, f"(W1): {of_pool} than are left of it in slot t")
     if problem.budgets:
-        tasks = [[in_clusters(problem, mode.allocation) for mode in modes] for modes in problem.modes]
+        tasks = [[in_clusters(problem.allocations, mode.allocation) for mode in modes] for modes in problem.modes]
         add_budgets(model, ((j, tasks[j][p], x) for (j, p, _), x in model.x.items()))
     active = ((j, range(t, t + int(problem.modes[j][p].duration)), x) for (j, p, t), x in model.x.items())
     add_packing_rows(model, active, grid)

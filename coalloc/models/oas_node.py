@@ -89,7 +89,7 @@ def _add_sets_and_variables(model: pyo.ConcreteModel, theta: int) -> None:
         if held
         for t in range(int(block.start) + 1, int(block.end) + 1)
     }
-    rooms = {j: problem.rooms(job) for j, job in model.rigid.items()}
+    rooms = {j: problem.allocations.rooms(job) for j, job in model.rigid.items()}
     model.X = pyo.Var(
         [
             (j, r, t)
@@ -124,7 +124,7 @@ def _runs(problem: Problem) -> tuple[dict[str, Job], list[list[str]]]:
 
     A job of one shape goes by its id, the shapes of another by that and their tasks.
     """
-    pairs = [(problem.shapes(job), job.id) for job in problem.jobs]
+    pairs = [(problem.allocations.shapes(job), job.id) for job in problem.jobs]
     shapes = [shape for of_job, _ in pairs for shape in of_job]
     wanted = (f"{job} ({s.tasks})" if len(of_job) > 1 else job for of_job, job in pairs for s in of_job)
     names = list(unique(wanted))
@@ -174,7 +174,7 @@ def _add_spreads(model: pyo.ConcreteModel) -> None:
     def tasks(run: str) -> list[Any]:
         return [pyo.quicksum(model.Z[run, r] for r in processors) for processors in inside]
 
-    spread = {run: job for run, job in model.rigid.items() if problem.spread(job) is not None}
+    spread = {run: job for run, job in model.rigid.items() if problem.allocations.spread(job) is not None}
     add_spread_rows(model, {run: Run(job, tasks(run), _runs_as(model, run)) for run, job in spread.items()})
 
 
@@ -191,7 +191,7 @@ def _add_fixed_counts(model: pyo.ConcreteModel) -> None:
         (j, g): most
         for j, job in model.rigid.items()
         for g, node_class in enumerate(problem.classes)
-        if (most := problem.declared.of(job.id).most_on(problem.first_nodes[g])) < node_class.capacity
+        if (most := problem.declared.of(job.id).most_on(problem.allocations.first_nodes[g])) < node_class.capacity
     }
     members = {g: [r for r in model.R if model.class_of[r] == g] for _, g in fixed}
     if fixed:
@@ -261,7 +261,7 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
 
 def _add_durations(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
-    base_slots = {j: model.Tb[j] / problem.seconds(1) for j in model.J}
+    base_slots = {j: model.Tb[j] / problem.clock.seconds(1) for j in model.J}
     jobs: dict[str, Job] = model.rigid
     used = defaultdict(list)
     for (j, _, _), x in model.X.items():
@@ -294,7 +294,11 @@ def _add_durations(model: pyo.ConcreteModel) -> None:
 
 def _slowness(problem: Problem, job: Job, g: int) -> float:
     """Return what SP is at least where a job has a task on class ``g``."""
-    return problem.class_times(job)[g] / job.base_time if job.times else 1.0 / problem.classes[g].effective_power
+    return (
+        problem.allocations.class_times(job)[g] / job.base_time
+        if job.times
+        else 1.0 / problem.classes[g].effective_power
+    )
 
 
 def _rounding_room(problem: Problem, job: Job) -> float:
@@ -303,8 +307,8 @@ def _rounding_room(problem: Problem, job: Job) -> float:
     Anything from the largest rounding of the job up to, but without, 1 is right. Halfway between keeps
     away from both by more than a solver's feasibility tolerance (errata 1 has 1 - 1e-6, which does not).
     """
-    seconds = problem.class_times(job)
-    largest = max(problem.ticks(time) - time / problem.seconds(1) for time in seconds)
+    seconds = problem.allocations.class_times(job)
+    largest = max(problem.clock.ticks(time) - time / problem.clock.seconds(1) for time in seconds)
     return (1.0 + largest) / 2.0
 
 
@@ -389,12 +393,12 @@ def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
     for (j, t), placed in model.in_slot.items():
         for node, k in memories.items() if memory[j] else ():
             terms = [x for r, x in placed if (model.class_of[r],) == problem.resources[k].classes]
-            on_node[node, t] += [(memory[j] / problem.limits[k], x) for x in terms]
+            on_node[node, t] += [(memory[j] / problem.allocations.limits[k], x) for x in terms]
     model.memory = pyo.Constraint(
         [key for key, terms in on_node.items() if terms],
         rule=lambda _, node, t: (
             pyo.quicksum(share * x for share, x in on_node[node, t])
-            <= float(free[t - 1, memories[node]]) / problem.limits[memories[node]]
+            <= float(free[t - 1, memories[node]]) / problem.allocations.limits[memories[node]]
         ),
         doc="(M3), ours: tasks on a node ask for no more than its memory",
     )
@@ -405,7 +409,7 @@ def _add_pools(model: pyo.ConcreteModel, theta: int) -> None:
     problem: Problem = model.problem
     free = Grid(problem, theta, first=0).left
     pools = {pool.name: (k, pool) for k, pool in problem.countables}
-    unit = {name: problem.limits[k] or 1.0 for name, (k, _) in pools.items()}
+    unit = {name: problem.allocations.limits[k] or 1.0 for name, (k, _) in pools.items()}
     parts = {(j, name): pool.parts(job) for j, job in model.rigid.items() for name, (_, pool) in pools.items()}
     inside = {
         (j, name, t): [x for r, x in placed if model.class_of[r] in pool.classes]
@@ -473,7 +477,7 @@ def _add_exact_ends(model: pyo.ConcreteModel) -> None:
     jobs: dict[str, Job] = model.rigid
     held = [run for j in problem.end_lags for run in model.runs_of[j]]
     slowest = {
-        (run, level): problem.slowest_classes(j, level)
+        (run, level): problem.speeds.slowest_classes(j, level)
         for j in problem.end_lags
         for run in model.runs_of[j]
         for level, of_shape in enumerate(problem.levels[j])
@@ -513,8 +517,8 @@ def _add_exact_ends(model: pyo.ConcreteModel) -> None:
 
 def _loads(problem: Problem, link: int) -> Iterator[float]:
     """Yield every load that a job may put on a link, MB/s."""
-    for shape in (shape for job in problem.jobs for shape in problem.shapes(job)):
-        for number in problem.tasks_within(shape, link):
+    for shape in (shape for job in problem.jobs for shape in problem.allocations.shapes(job)):
+        for number in problem.allocations.tasks_within(shape, link):
             yield link_load(number, shape)
 
 
@@ -546,7 +550,7 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     return schedule_of(
         problem,
         [
-            Assignment(number[name], begin, problem.mode(problem.jobs[number[name]], counts[name]))
+            Assignment(number[name], begin, problem.allocations.mode(problem.jobs[number[name]], counts[name]))
             for name, begin in start.items()
         ],
     )
@@ -564,7 +568,12 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     """Set X, Y, Z and the numbers of tasks below links to their values in a known schedule."""
     problem: Problem = model.problem
     intervals = [
-        Occupation(problem.jobs[a.job].id, problem.seconds_of(a.start), problem.seconds_of(a.end), a.mode.allocation)
+        Occupation(
+            problem.jobs[a.job].id,
+            problem.clock.seconds_of(a.start),
+            problem.clock.seconds_of(a.end),
+            a.mode.allocation,
+        )
         for a in assignments
     ]
     nodes = assign_nodes(problem.instance, problem.classes, intervals)
@@ -583,7 +592,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     set_spreads(model)
     set_choices(model)
     for (j, level), picked in model.level.items() if problem.end_lags else ():
-        picked.set_value(int(j in held and problem.level_of(held[j][0].job, held[j][0].mode) == level))
+        picked.set_value(int(j in held and problem.speeds.level_of(held[j][0].job, held[j][0].mode) == level))
     pools = {problem.resources[k].name: problem.resources[k].classes for k in problem.contended_pools}
     for (j, name, t), present in model.in_place.items():
         present.set_value(
@@ -597,7 +606,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
 
 def estimate_nonzeros(problem: Problem, horizon: int) -> int:
     """Return roughly how many nonzeros the model will have; (13) and (14) weigh most."""
-    shapes = [shape for job in problem.jobs for shape in problem.shapes(job)]
+    shapes = [shape for job in problem.jobs for shape in problem.allocations.shapes(job)]
     resources, jobs = sum(problem.capacities), len(shapes)
     tasks = sum(shape.tasks for shape in shapes)
-    return jobs * resources * horizon * (resources + horizon + 8) + 4 * tasks * horizon * problem.num_links
+    return jobs * resources * horizon * (resources + horizon + 8) + 4 * tasks * horizon * problem.allocations.num_links

@@ -90,7 +90,7 @@ def mode_model(name: str, problem: Problem) -> pyo.ConcreteModel:
         range(len(problem.classes)), rule=_processors, doc="(P2): no more tasks on class g than processors are free"
     )
     model.memory = pyo.Constraint(
-        _contended(model, range(problem.num_links, len(problem.resources))),
+        _contended(model, range(problem.allocations.num_links, len(problem.resources))),
         rule=_within,
         doc="(M4): tasks on a node ask for no more than is free of its memory",
     )
@@ -128,7 +128,7 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
 def add_saturation_limits(model: pyo.ConcreteModel) -> None:
     """Add (P3) to a mode model: no link saturates; (3.6), (3.7). Links that cannot saturate have no row."""
     model.saturation = pyo.Constraint(
-        _contended(model, range(model.problem.num_links)),
+        _contended(model, range(model.problem.allocations.num_links)),
         rule=_within,
         doc="(P3), thesis (3.6), (3.7): no link saturates",
     )

@@ -46,7 +46,7 @@ def build(problem: Problem) -> pyo.ConcreteModel:
 def _add_shared_links(model: pyo.ConcreteModel) -> None:
     terms: dict[tuple[int, int], list[tuple[float, Any]]] = defaultdict(list)
     for j, mode, y in choices(model):
-        for k, load in enumerate(mode.loads[: model.problem.num_links]):
+        for k, load in enumerate(mode.loads[: model.problem.allocations.num_links]):
             if load:
                 terms[j, k].append((load, y))
     add_communication_slowdown(

@@ -49,7 +49,7 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
     model.class_of = {r: g for r, g in processors_by_name(problem).items() if r not in held}
     add_platform_parameters(model)
     add_job_parameters(model, dict(zip(job_names(problem), problem.jobs, strict=True)))
-    rooms = {j: problem.rooms(job) for j, job in zip(model.J, problem.jobs, strict=True)}
+    rooms = {j: problem.allocations.rooms(job) for j, job in zip(model.J, problem.jobs, strict=True)}
     model.X = pyo.Var(
         [(j, r) for j in model.J for r in model.R if rooms[j][model.class_of[r]]],
         domain=pyo.Binary,
@@ -82,7 +82,7 @@ def _add_memories(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
     memory = {j: job.memory or 0.0 for j, job in zip(model.J, problem.jobs, strict=True)}
     node_of = {problem.resources[k].classes: problem.resources[k].name for k in problem.contended_memories}
-    limit = {problem.resources[k].name: problem.limits[k] for k in problem.contended_memories}
+    limit = {problem.resources[k].name: problem.allocations.limits[k] for k in problem.contended_memories}
     left = {problem.resources[k].name: problem.package.limits[k] for k in problem.contended_memories}
     on_node: dict[str, list[Any]] = {}
     for (j, r), x in model.X.items():
@@ -102,7 +102,7 @@ def _add_bandwidth(model: pyo.ConcreteModel) -> None:
     jobs = dict(zip(model.J, problem.jobs, strict=True))
     below = {name: problem.resources[k].classes for k, name in enumerate(model.K)}
     model.BW = pyo.Var(model.J, model.K, domain=pyo.NonNegativeReals, doc="load of job j on link k, MB/s")
-    numbers = {(j, name): problem.tasks_within(jobs[j], k) for j in jobs for k, name in enumerate(model.K)}
+    numbers = {(j, name): problem.allocations.tasks_within(jobs[j], k) for j in jobs for k, name in enumerate(model.K)}
     model.tasks_below = pyo.Var(
         [(j, k, i) for j, k in numbers for i in numbers[j, k]],
         domain=pyo.Binary,
@@ -169,5 +169,5 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     counts = {j: [0] * len(problem.classes) for j in model.J}
     for j, r in chosen(model.X):
         counts[j][model.class_of[r]] += 1
-    modes = (problem.mode(job, counts[j]) for j, job in zip(model.J, problem.jobs, strict=True))
+    modes = (problem.allocations.mode(job, counts[j]) for j, job in zip(model.J, problem.jobs, strict=True))
     return package_schedule(problem, dict(enumerate(modes)))

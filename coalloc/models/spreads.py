@@ -29,7 +29,7 @@ class Run:
 def add_spread_rows(model: pyo.ConcreteModel, runs: Mapping[Hashable, Run]) -> None:
     """Add what jobs ask of their tasks in each cluster; keys are what the model calls a job in a shape."""
     problem: Problem = model.problem
-    spreads = {key: spread for key, run in runs.items() if (spread := problem.spread(run.job)) is not None}
+    spreads = {key: spread for key, run in runs.items() if (spread := problem.allocations.spread(run.job)) is not None}
     if not spreads:
         return
     model.spread_runs = {key: runs[key] for key in spreads}
@@ -62,7 +62,7 @@ def add_spread_rows(model: pyo.ConcreteModel, runs: Mapping[Hashable, Run]) -> N
 
 
 def _listed(problem: Problem, job: Job) -> Sequence[Tasks]:
-    return list(problem.spreads(job, problem.rooms(job)))
+    return list(problem.allocations.spreads(job, problem.allocations.rooms(job)))
 
 
 def _add_rules(model: pyo.ConcreteModel, name: int, run: Run, spread: Spread) -> None:
@@ -99,7 +99,7 @@ def set_spreads(model: pyo.ConcreteModel) -> None:
     for key, run in getattr(model, "spread_runs", {}).items():
         name = model.spread_names[key]
         tasks = tuple(round(pyo.value(count)) for count in run.tasks)
-        spread = model.problem.spread(run.job)
+        spread = model.problem.allocations.spread(run.job)
         for i, found in enumerate(model.listed_spreads.get(name, ())):
             model.spread[name, i].set_value(int(found == tasks))
         if name in model.listed_spreads:

@@ -62,7 +62,7 @@ class Grid:
         self.first = problem.first_slot if first is None else first
         num_slots = max(0, horizon - self.first)
         self.processors: NDArray[np.float64] = np.tile(np.array(problem.capacities, dtype=float), (num_slots, 1))
-        self.left: NDArray[np.float64] = np.tile(np.array(problem.limits), (num_slots, 1))
+        self.left: NDArray[np.float64] = np.tile(np.array(problem.allocations.limits), (num_slots, 1))
         for busy in problem.busy:
             until = max(0, min(horizon, int(busy.end)) - self.first)
             self.processors[:until] -= busy.allocation
@@ -92,12 +92,12 @@ def add_scope_rows(
     ``tasks_on(j, part)`` are the tasks of job ``j`` on the classes of a part.
     """
     problem: Problem = model.problem
-    if not problem.parts:
+    if not problem.allocations.parts:
         return
-    classes_of = dict(zip(part_names(problem), problem.parts, strict=True))
-    shapes = {j: problem.shapes(job) for j, job in zip(jobs, problem.jobs, strict=True)}
+    classes_of = dict(zip(part_names(problem), problem.allocations.parts, strict=True))
+    shapes = {j: problem.allocations.shapes(job) for j, job in zip(jobs, problem.jobs, strict=True)}
     rooms = {
-        j: dict(zip(classes_of, problem.within_scope(problem.rooms(job)), strict=True))
+        j: dict(zip(classes_of, problem.allocations.within_scope(problem.allocations.rooms(job)), strict=True))
         for j, job in zip(jobs, problem.jobs, strict=True)
     }
     model.part = pyo.Var(
@@ -133,9 +133,9 @@ def add_scope_rows(
 def set_parts(model: pyo.ConcreteModel, assignments: Sequence[Assignment], jobs: Sequence[Any]) -> None:
     """Set ``part`` to its values in a known schedule, where the scope asks for it; ``jobs`` as for the rows."""
     problem: Problem = model.problem
-    if not problem.parts:
+    if not problem.allocations.parts:
         return
-    classes_of = dict(zip(part_names(problem), problem.parts, strict=True))
+    classes_of = dict(zip(part_names(problem), problem.allocations.parts, strict=True))
     allocation = {jobs[a.job]: a.mode.allocation for a in assignments}
     for (j, i), part in model.part.items():
         part.set_value(int(any(allocation[j][g] for g in classes_of[i])))

@@ -50,12 +50,14 @@ class Criterion:
     @property
     def step(self) -> float:
         """What reported objectives that differ do so by at the least; 0 where they may be as close as they like."""
-        return self.problem.seconds(1) / self.objective.divisor(self.problem.instance) if self.is_integral else 0.0
+        return (
+            self.problem.clock.seconds(1) / self.objective.divisor(self.problem.instance) if self.is_integral else 0.0
+        )
 
     @property
     def tick(self) -> float:
         """What a tick later costs a job that costs its end, in the unit of costs."""
-        return 1.0 if self.objective.counts_ends else self.problem.seconds(1)
+        return 1.0 if self.objective.counts_ends else self.problem.clock.seconds(1)
 
     @cached_property
     def end_lags(self) -> tuple[int, ...]:
@@ -86,7 +88,7 @@ class Criterion:
         for a in sorted(assignments, key=lambda a: (a.start, a.job), reverse=True):
             left.setdefault(self.kinds[a.job], []).append(a)
         earliest = ((j, left[self.kinds[j]].pop()) for j in sorted(a.job for a in assignments))
-        jobs, mode = self.problem.jobs, self.problem.mode
+        jobs, mode = self.problem.jobs, self.problem.allocations.mode
         return [a if a.job == j else Assignment(j, a.start, mode(jobs[j], a.mode.allocation)) for j, a in earliest]
 
     def cost(self, job: int, start: float, end: float) -> float:
@@ -100,7 +102,7 @@ class Criterion:
         return cost if self.is_sum else max(cost, self._least_maximum)
 
     def _own_cost(self, job: int, start: float, end: float) -> float:
-        seconds = self.problem.seconds
+        seconds = self.problem.clock.seconds
         return self.objective.cost(self.problem.jobs[job], seconds(start), seconds(end))
 
     @cached_property
@@ -112,8 +114,8 @@ class Criterion:
         """Return what a job (by index) of this duration costs by its start, both in ticks; None where it is no ramp."""
         if self.objective.counts_ends:
             return Ramp(-math.inf, 1.0, duration)
-        ramp = self.objective.ramp(self.problem.jobs[job], self.problem.seconds(duration))
-        return None if ramp is None else ramp._replace(slope=self.problem.seconds(ramp.slope))
+        ramp = self.objective.ramp(self.problem.jobs[job], self.problem.clock.seconds(duration))
+        return None if ramp is None else ramp._replace(slope=self.problem.clock.seconds(ramp.slope))
 
     def costs(self, assignments: Sequence[Assignment]) -> list[float]:
         """Return what each assignment costs, in their order."""
@@ -128,7 +130,7 @@ class Criterion:
     def reported(self, cost: float) -> float:
         """Return a cost as the objective is reported; a bound never below what the objective is at least."""
         instance, objective = self.problem.instance, self.objective
-        counted = self.problem.seconds(cost) if objective.counts_ends else cost
+        counted = self.problem.clock.seconds(cost) if objective.counts_ends else cost
         return max(objective.least, counted / objective.divisor(instance) - objective.offset(instance))
 
     def counted(self, reported: float) -> float:

@@ -28,8 +28,8 @@ def refuse_irregular(problem: Problem, objective: RegularObjective) -> None:
     for j, job in enumerate(problem.jobs):
         release = problem.releases[j]
         step = max(0.0, problem.horizon_in_turn - release) / (NUM_STARTS - 1)
-        starts = [problem.seconds(release + step * number) for number in range(NUM_STARTS)]
-        durations = [problem.seconds(level.duration) for level in problem.levels[j]]
+        starts = [problem.clock.seconds(release + step * number) for number in range(NUM_STARTS)]
+        durations = [problem.clock.seconds(level.duration) for level in problem.levels[j]]
         least.append(min(_least_cost(objective, job, starts, duration) for duration in durations))
     worth = objective.of_costs(least) / objective.divisor(problem.instance) - objective.offset(problem.instance)
     if worth < objective.least - ROUNDING * max(1.0, abs(worth)):

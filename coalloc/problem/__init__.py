@@ -1,7 +1,10 @@
 """An instance as exact methods see it: classes of processors, modes and speed levels of jobs, time in ticks."""
 
+from coalloc.problem.allocation import least_tasks
+from coalloc.problem.allocations import MAX_MODES, Allocations, Links
 from coalloc.problem.blocks import Busy, taken_in_pieces
 from coalloc.problem.choices import Assignment, Mode, NotTogetherRow, SpeedLevel, TimeSumRow
+from coalloc.problem.clock import Clock, Rounding
 from coalloc.problem.counting import compositions, numbered
 from coalloc.problem.discretisation import (
     MAX_SLOTS,
@@ -11,17 +14,18 @@ from coalloc.problem.discretisation import (
     on_another_grid,
     slot_seconds,
 )
-from coalloc.problem.frame import Links, Rounding, least_tasks
 from coalloc.problem.package import Package
-from coalloc.problem.problem import MAX_MODES, Problem
+from coalloc.problem.problem import Problem
 from coalloc.problem.resources import LinkBandwidth, Pool
 from coalloc.problem.shortages import short_resource, shortage
 
 __all__ = [
     "MAX_MODES",
     "MAX_SLOTS",
+    "Allocations",
     "Assignment",
     "Busy",
+    "Clock",
     "LinkBandwidth",
     "Links",
     "Mode",

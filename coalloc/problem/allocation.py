@@ -258,3 +258,8 @@ def allocation_of(processors: Iterable[int], classes: Sequence[NodeClass]) -> Al
     for processor in processors:
         counts[class_of[processor]] += 1
     return tuple(counts)
+
+
+def least_tasks(job: Job) -> int:
+    """Return the tasks of a job in its narrowest shape."""
+    return min([job.tasks, *(shape.tasks for shape in job.shapes)]) if job.shapes else job.tasks

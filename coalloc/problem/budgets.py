@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError
 from coalloc.problem.allocation import Allocation, tasks_per_cluster
+from coalloc.problem.allocations import Allocations
 from coalloc.problem.choices import Mode
 from coalloc.problem.constraints import Budget, Tasks
-from coalloc.problem.frame import Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class BudgetRow:
         return max((weight for of_job in self.excess for weight in of_job.values()), default=0.0)
 
 
-def budget_row(frame: Frame, modes: Sequence[Sequence[Mode]], budget: Budget, name: str) -> BudgetRow:
+def budget_row(allocations: Allocations, modes: Sequence[Sequence[Mode]], budget: Budget, name: str) -> BudgetRow:
     """Return a budget of jobs that have some modes as a row; ``name`` is that of its constraint."""
-    weights = [_weights(frame, of_job, budget, name, j) for j, of_job in enumerate(modes)]
+    weights = [_weights(allocations, of_job, budget, name, j) for j, of_job in enumerate(modes)]
     leasts = [min(of_job.values(), default=0.0) for of_job in weights]
     excess = tuple(
         {tasks: weight - least for tasks, weight in of_job.items()}
@@ -49,13 +49,13 @@ def budget_row(frame: Frame, modes: Sequence[Sequence[Mode]], budget: Budget, na
     return BudgetRow(name, budget.limit, least, float(math.floor(room)) if is_whole else room, excess, is_whole)
 
 
-def _weights(frame: Frame, modes: Sequence[Mode], budget: Budget, name: str, j: int) -> dict[Tasks, float]:
+def _weights(allocations: Allocations, modes: Sequence[Mode], budget: Budget, name: str, j: int) -> dict[Tasks, float]:
     """Return the weights of a job, each asked for once."""
-    job, found = frame.jobs[j], dict[Tasks, float]()
+    job, found = allocations.jobs[j], dict[Tasks, float]()
     for mode in modes:
-        tasks = in_clusters(frame, mode.allocation)
+        tasks = in_clusters(allocations, mode.allocation)
         if tasks not in found:
-            found[tasks] = float(budget.weight(frame.shape_of(job, sum(tasks)), tasks))
+            found[tasks] = float(budget.weight(allocations.shape_of(job, sum(tasks)), tasks))
             if not math.isfinite(found[tasks]):
                 raise CoallocError(
                     f"constraint {name}: the weight of job {quoted(job.id)} with {tasks} tasks in the clusters must be "
@@ -64,21 +64,21 @@ def _weights(frame: Frame, modes: Sequence[Mode], budget: Budget, name: str, j: 
     return found
 
 
-def in_clusters(frame: Frame, allocation: Allocation) -> Tasks:
+def in_clusters(allocations: Allocations, allocation: Allocation) -> Tasks:
     """Return the tasks of an allocation in each cluster."""
-    return tasks_per_cluster(allocation, frame.classes, len(frame.instance.platform.clusters))
+    return tasks_per_cluster(allocation, allocations.classes, len(allocations.instance.platform.clusters))
 
 
 class Spending:
     """What placed jobs take of budgets beyond their least weights."""
 
-    def __init__(self, frame: Frame, rows: Sequence[BudgetRow], spent: Sequence[float] = ()) -> None:
-        self._frame, self._rows = frame, rows
+    def __init__(self, allocations: Allocations, rows: Sequence[BudgetRow], spent: Sequence[float] = ()) -> None:
+        self._allocations, self._rows = allocations, rows
         self._spent = [*spent] or [0.0] * len(rows)
 
     def copy(self) -> Spending:
         """Return the same, to be continued on its own."""
-        return Spending(self._frame, self._rows, self._spent)
+        return Spending(self._allocations, self._rows, self._spent)
 
     def affords(self, j: int, allocation: Allocation) -> bool:
         """Return whether a job, by index, may have an allocation, so that the least of all others is left."""
@@ -90,5 +90,5 @@ class Spending:
         self._spent = [spent + taken for spent, taken in zip(self._spent, self._taken(j, allocation), strict=True)]
 
     def _taken(self, j: int, allocation: Allocation) -> list[float]:
-        tasks = in_clusters(self._frame, allocation)
+        tasks = in_clusters(self._allocations, allocation)
         return [row.excess[j].get(tasks, math.inf) for row in self._rows]

@@ -12,11 +12,12 @@ from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.features import UnsupportedFeature, refuse_unsupported
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allocation import Scope, node_classes, reserved_nodes, switched_classes
+from coalloc.problem.allocations import MAX_MODES, Links
+from coalloc.problem.clock import Rounding
 from coalloc.problem.constraints import Constraint
 from coalloc.problem.declared import told_apart
-from coalloc.problem.frame import Links, Rounding
 from coalloc.problem.lowering import lowered
-from coalloc.problem.problem import MAX_MODES, Problem
+from coalloc.problem.problem import Problem
 from coalloc.problem.resources import crowded_nodes
 from coalloc.problem.stated import Stated, stated
 
@@ -106,7 +107,7 @@ def discretise(
 def _refuse_unlisted(problem: Problem) -> None:
     """Raise :class:`UnsupportedFeature` where a constraint would have to be asked of too many allocations."""
     asking = problem.declared.asking
-    if asking and problem.num_allocations > MAX_MODES:
+    if asking and problem.allocations.number > MAX_MODES:
         why = f"the jobs have more than {MAX_MODES:,} allocations"
         raise UnsupportedFeature("a solve or a bound", sorted(asking), why)
 
@@ -117,7 +118,7 @@ def _refuse_split(problem: Problem) -> None:
         return  # each is a class of its own, and a job is on one
     for job in problem.jobs:
         for limit in problem.declared.of(job.id).most_tasks:
-            number = sum(node in limit.nodes for node in problem.first_nodes)
+            number = sum(node in limit.nodes for node in problem.allocations.first_nodes)
             if number > 1:
                 what = f"MostTasks of job {quoted(job.id)} on {number} node classes"
                 raise UnsupportedFeature("a solve or a bound", [what], "give a limit for the nodes of each class")

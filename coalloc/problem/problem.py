@@ -9,35 +9,35 @@ seconds of a continuous one; no problem mixes them.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from graphlib import CycleError, TopologicalSorter
-from itertools import product
 
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Job
+from coalloc.instance import Instance, Job
 from coalloc.instance.calendar import Calendar, common_period
 from coalloc.instance.rounding import slots_down, slots_up
-from coalloc.problem.allocation import Allocation, Stock
+from coalloc.instance.time_base import TimeBase
+from coalloc.problem.allocation import NodeClass, Scope, Stock
+from coalloc.problem.allocations import Allocations, Links
 from coalloc.problem.allowed_slots import AllowedSlots
 from coalloc.problem.blocks import Busy, blocks_of, busy_of
 from coalloc.problem.budgets import BudgetRow, budget_row
 from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
-from coalloc.problem.constraints import NotTogether, TimeRow
-from coalloc.problem.counting import compositions, num_compositions, numbered
-from coalloc.problem.frame import Frame
+from coalloc.problem.clock import Clock, Rounding
+from coalloc.problem.constraints import Constraint, NotTogether, TimeRow
+from coalloc.problem.counting import numbered
+from coalloc.problem.declared import Declared, declared_by
 from coalloc.problem.levels import SpeedLevels
 from coalloc.problem.ordering import acyclic
 from coalloc.problem.package import Package, package_of
-from coalloc.problem.resources import Countable, NodeMemory
-
-MAX_MODES = 200_000
-"""Allocation vectors, over all jobs, beyond which they are not enumerated."""
+from coalloc.problem.resources import Countable, NodeMemory, Resource
+from coalloc.problem.stated import Release
 
 
 @dataclass(frozen=True)
-class Problem(Frame):
+class Problem:
     """An instance as exact methods see it: jobs as choices between modes, times in whole slots or in seconds.
 
     A mode is an allocation vector of a job with a constant duration and constant loads. Times are in ticks: slots of a
@@ -90,11 +90,68 @@ class Problem(Frame):
     (0, 2)
     """
 
+    instance: Instance
+    classes: tuple[NodeClass, ...]
+    slot: float | None
+    rounding: Rounding
+    links: Links
+    saturation: float
+    scope: Scope
+    base: TimeBase
+    constraints: tuple[Constraint, ...] = (Release(),)
+
+    @cached_property
+    def declared(self) -> Declared:
+        """What the constraints declare of the jobs."""
+        return declared_by(self.constraints, self.instance, is_rounded_down=self.rounding == "down")
+
+    @cached_property
+    def clock(self) -> Clock:
+        """What times are in ticks."""
+        return Clock(self.slot, self.rounding, self.base)
+
+    @cached_property
+    def allocations(self) -> Allocations:
+        """Where each job may run."""
+        return Allocations(
+            self.instance, self.classes, self.clock, self.links, self.saturation, self.scope, self.declared
+        )
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The jobs to schedule; everything else is indexed like them."""
+        return self.instance.jobs
+
+    @property
+    def capacities(self) -> tuple[int, ...]:
+        """Processors of each class, shape ``(num_classes,)``."""
+        return self.allocations.capacities
+
+    @property
+    def resources(self) -> tuple[Resource, ...]:
+        """What tasks share besides processors: links, memories of which there may be too little, stocks, pools."""
+        return self.allocations.resources
+
+    @property
+    def modes(self) -> tuple[tuple[Mode, ...], ...]:
+        """Every mode of each job that fits on the empty platform, shape ``(num_jobs,)``."""
+        return self.allocations.modes
+
+    @property
+    def levels(self) -> tuple[tuple[SpeedLevel, ...], ...]:
+        """The speed levels of each job in all its shapes, fastest first, shape ``(num_jobs,)``."""
+        return self.speeds.levels
+
+    @cached_property
+    def speeds(self) -> SpeedLevels:
+        """How long each job takes, and on which classes."""
+        return SpeedLevels(self.allocations)
+
     @cached_property
     def releases(self) -> tuple[float, ...]:
         """Earliest start of each job, ticks: the latest that a constraint asks for, or that jobs before it leave."""
         asked = [
-            self.allowed_from(j, self.tick_at(self.declared.of(job.id).earliest_start))
+            self.allowed_from(j, self.clock.tick_at(self.declared.of(job.id).earliest_start))
             for j, job in enumerate(self.jobs)
         ]
         for j in self._in_turn:
@@ -128,7 +185,7 @@ class Problem(Frame):
             return tick
         if self.slot is not None:
             return self.allowed_slots[j].first_from(int(tick))
-        return self.calendars[j].first_start(self.seconds_of(tick), self.base.tolerance) - self.base.shift
+        return self.calendars[j].first_start(self.clock.seconds_of(tick), self.base.tolerance) - self.base.shift
 
     @property
     def first_slot(self) -> int:
@@ -138,7 +195,7 @@ class Problem(Frame):
     @cached_property
     def latest_ends(self) -> tuple[float, ...]:
         """Latest end of each job, ticks: the earliest that a constraint, or a job after it, asks for; else infinity."""
-        asked = [self.last_tick(self.declared.of(job.id).latest_end) for job in self.jobs]
+        asked = [self.clock.last_tick(self.declared.of(job.id).latest_end) for job in self.jobs]
         for j in reversed(self._in_turn):
             for i, is_end, least in self._delays[j]:
                 if is_end:
@@ -173,7 +230,7 @@ class Problem(Frame):
 
         Of a job that fits nowhere there is no time that it takes: ``levels`` says so, and not what it delays.
         """
-        if not any(self._delays) or not all(map(self.has_room, self.jobs)):
+        if not any(self._delays) or not all(map(self.allocations.has_room, self.jobs)):
             return ()
         try:
             earlier = {j: [i for i, _, _ in delays] for j, delays in enumerate(self._delays)}
@@ -196,7 +253,7 @@ class Problem(Frame):
     @cached_property
     def budgets(self) -> tuple[BudgetRow, ...]:
         """What the allocations of all jobs take together at most."""
-        return tuple(budget_row(self, self.modes, budget, name) for name, budget in self.declared.budgets)
+        return tuple(budget_row(self.allocations, self.modes, budget, name) for name, budget in self.declared.budgets)
 
     @property
     def ties_jobs(self) -> bool:
@@ -221,11 +278,13 @@ class Problem(Frame):
         """Return all that the problem sees of a job alone."""
         job = self.jobs[j]
         loads = (job.task_bandwidth, job.memory or 0.0, job.resources, job.task_resources)
-        shapes = self.shapes(job)
-        of_classes = tuple(tuple(map(self.ticks, self.class_times(shape))) if shape.times else () for shape in shapes)
+        shapes = self.allocations.shapes(job)
+        of_classes = tuple(
+            tuple(map(self.clock.ticks, self.allocations.class_times(shape))) if shape.times else () for shape in shapes
+        )
         times = (self.releases[j], self.latest_ends[j], self.levels[j], of_classes)
         tasks = tuple([shape.tasks for shape in shapes])
-        return (tasks, loads, self.rooms(job), times, job.spread_limits)
+        return (tasks, loads, self.allocations.rooms(job), times, job.spread_limits)
 
     @cached_property
     def rows(self) -> tuple[NotTogetherRow | TimeSumRow, ...]:
@@ -307,17 +366,17 @@ class Problem(Frame):
     @cached_property
     def busy(self) -> tuple[Busy, ...]:
         """The jobs that run already, those that start later left out."""
-        return busy_of(self)
+        return busy_of(self.allocations)
 
     @cached_property
     def blocks(self) -> tuple[Busy, ...]:
         """What holds processors for a time to come: running jobs that start later, and windows."""
-        return blocks_of(self, self.busy)
+        return blocks_of(self.allocations, self.busy)
 
     @cached_property
     def package(self) -> Package:
         """What is free when all jobs start together; jobs that end by then hold nothing any more."""
-        return package_of(self, self.busy, max(self.releases, default=0.0))
+        return package_of(self.allocations, self.busy, max(self.releases, default=0.0))
 
     @cached_property
     def contended_resources(self) -> tuple[int, ...]:
@@ -325,19 +384,19 @@ class Problem(Frame):
         contended = []
         for k, resource in enumerate(self.resources):
             most = sum(busy.loads[k] for busy in (*self.busy, *self.blocks))
-            most += sum(max(self._most_load(shape, k) for shape in self.shapes(job)) for job in self.jobs)
+            most += sum(max(self._most_load(shape, k) for shape in self.allocations.shapes(job)) for job in self.jobs)
             if most > resource.limit:
                 contended.append(k)
         return tuple(contended)
 
     def _most_load(self, job: Job, k: int) -> float:
         """Return the most that a rigid job may ask of a resource."""
-        return max(self.load_table(job, k)[self.tasks_within(job, k).start :], default=0.0)
+        return max(self.allocations.load_table(job, k)[self.allocations.tasks_within(job, k).start :], default=0.0)
 
     @cached_property
     def contended_links(self) -> tuple[int, ...]:
         """The links among them."""
-        return tuple(k for k in self.contended_resources if k < self.num_links)
+        return tuple(k for k in self.contended_resources if k < self.allocations.num_links)
 
     @cached_property
     def contended_memories(self) -> tuple[int, ...]:
@@ -373,109 +432,8 @@ class Problem(Frame):
     @cached_property
     def is_restricted(self) -> bool:
         """Whether memory, resources, spreads or constraints keep some job from processors that it could have had."""
-        is_shared = bool(self.contended_memories or self.contended_stocks) or self.restricts_spreads
-        return is_shared or any(self.rooms(job) != self.capacities for job in self.jobs)
-
-    def count_allocations(self, job: Job) -> int:
-        """Return how many allocation vectors a job has; links, scope and what constraints allow aside.
-
-        Of a job that restricts its tasks in each cluster they are counted up to the limit alone.
-        """
-        rooms = self.rooms(job)
-        if self.restricts_spreads:
-            return sum(self._count_spread(shape, rooms) for shape in self.shapes(job))
-        if rooms not in self._known_counts:
-            most = max(shape.tasks for other in self.jobs for shape in self.shapes(other))
-            self._known_counts[rooms] = num_compositions(most, rooms)
-        return sum([self._known_counts[rooms][shape.tasks] for shape in self.shapes(job)])
-
-    def _count_spread(self, job: Job, rooms: tuple[int, ...]) -> int:
-        """Return how many allocation vectors a job has in one shape."""
-        if not job.is_spread:
-            return num_compositions(job.tasks, rooms)[-1]
-        key = job.tasks, job.spread_limits, rooms  # equal ones are counted once
-        if key not in self._known_spread_counts:
-            found = 0
-            for spread in self.spreads(job, rooms, is_allowed=False):
-                counts = enumerate(spread)
-                found += math.prod(num_compositions(n, self._rooms_in(c, rooms))[-1] for c, n in counts if n)
-                if found > MAX_MODES:
-                    break
-            self._known_spread_counts[key] = found
-        return self._known_spread_counts[key]
-
-    def _rooms_in(self, cluster: int, rooms: Sequence[int]) -> list[int]:
-        """Return the room of the classes of a cluster."""
-        return [room for room, node_class in zip(rooms, self.classes, strict=True) if node_class.cluster == cluster]
-
-    @cached_property
-    def _known_spread_counts(self) -> dict[tuple[object, ...], int]:
-        """Those of spread jobs so far."""
-        return {}
-
-    @cached_property
-    def _known_counts(self) -> dict[tuple[int, ...], list[int]]:
-        """Numbers of allocation vectors so far, by room and by tasks."""
-        return {}
-
-    @cached_property
-    def num_allocations(self) -> int:
-        """How many allocation vectors all jobs have."""
-        return sum(map(self.count_allocations, self.jobs))
-
-    @cached_property
-    def modes(self) -> tuple[tuple[Mode, ...], ...]:
-        """Every mode of each job that fits on the empty platform, shape ``(num_jobs,)``.
-
-        Raises ``CoallocError`` if there are more than ``MAX_MODES``.
-        """
-        if self.num_allocations > MAX_MODES:
-            raise CoallocError(
-                f"the jobs have {self.num_allocations:,} allocation vectors on {len(self.classes)} node classes, above "
-                f"the limit of {MAX_MODES:,}; use formulation='count' (model pas: 'node')"
-            )
-        return tuple(map(self.modes_of, range(len(self.jobs))))
-
-    def modes_of(self, j: int) -> tuple[Mode, ...]:
-        """Return every mode of a job, by index, that fits alone."""
-        job = self.jobs[j]
-        found = (self.mode(job, allocation) for allocation in self.allocations(job))
-        return tuple(mode for mode in found if self.fits_alone(mode))
-
-    def allocations(self, job: Job) -> Iterator[Allocation]:
-        """Yield every allocation vector of a job within the scope, links aside: by shape, in lexicographic order."""
-        rooms = self.rooms(job)
-        if job.shapes:
-            for shape in self.shapes(job):
-                yield from self.allocations(shape)
-            return
-        if self.spread(job) is not None:
-            yield from self._spread_allocations(job, rooms)
-            return
-        if self.scope == "platform":
-            yield from compositions(job.tasks, rooms)
-            return
-        for cluster in range(len(self.instance.platform.clusters)):
-            inside = [n if c.cluster == cluster else 0 for n, c in zip(rooms, self.classes, strict=True)]
-            if self.scope == "cluster":
-                yield from compositions(job.tasks, inside)
-            else:
-                yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
-
-    def _spread_allocations(self, job: Job, rooms: Sequence[int]) -> Iterator[Allocation]:
-        """Yield every allocation vector of a job that is spread, by spread."""
-        inside: dict[int, list[int]] = {}
-        for g, node_class in enumerate(self.classes):
-            inside.setdefault(node_class.cluster, []).append(g)
-        for spread in self.spreads(job, rooms):
-            used = [(inside[c], count) for c, count in enumerate(spread) if count]
-            for parts in product(*(compositions(count, [rooms[g] for g in classes]) for classes, count in used)):
-                allocation = [0] * len(rooms)
-                for (classes, _), counts in zip(used, parts, strict=True):
-                    for g, count in zip(classes, counts, strict=True):
-                        allocation[g] = count
-                if self.scope != "node" or max(allocation) == job.tasks:
-                    yield tuple(allocation)
+        is_shared = bool(self.contended_memories or self.contended_stocks) or self.allocations.restricts_spreads
+        return is_shared or any(self.allocations.rooms(job) != self.capacities for job in self.jobs)
 
     @cached_property
     def horizon_in_turn(self) -> float:
@@ -503,49 +461,7 @@ class Problem(Frame):
         return len(self.jobs) * reduce(common_period, [pattern.length for pattern in patterns])
 
     @cached_property
-    def _speed_levels(self) -> SpeedLevels:
-        return SpeedLevels(self)
-
-    @cached_property
-    def levels(self) -> tuple[tuple[SpeedLevel, ...], ...]:
-        """The speed levels of each job in all its shapes, fastest first, shape ``(num_jobs,)``.
-
-        Effective powers at which a job takes equally many ticks are one level. A slower level of the same tasks has all
-        classes of a faster one. Raises ``CoallocError`` where a job has none, for memory or constraints.
-        """
-        return tuple(map(self._speed_levels.of, self.jobs))
-
-    def slowest_classes(self, j: int, level: int) -> tuple[int, ...]:
-        """Return the classes that a level has and the one before it has not: a job with a task there is no faster.
-
-        Levels of other shapes do not count.
-        """
-        levels = self.levels[j]
-        faster = (lv.classes for lv in reversed(levels[:level]) if lv.tasks == levels[level].tasks)
-        before = next(faster, ())
-        return tuple(g for g in levels[level].classes if g not in before)
-
-    def level_of(self, j: int, mode: Mode) -> int:
-        """Return the number of the speed level of a mode of a job, by index."""
-        tasks = sum(mode.allocation)
-        levels = enumerate(self.levels[j])
-        return next(n for n, level in levels if (level.duration, level.tasks) == (mode.duration, tasks))
-
-    @cached_property
     def end_lags(self) -> tuple[int, ...]:
         """The jobs, by index, whose end a row asks to be late: held for longer than it runs, one seems to keep it."""
         rows = (row for row in self.rows if isinstance(row, TimeSumRow))
         return tuple(sorted({j for row in rows for factor, which, j in row.terms if which == "end" and factor > 0}))
-
-    @cached_property
-    def class_sets(self) -> frozenset[tuple[int, ...]]:
-        """All sets of classes that speed levels may have, by index."""
-        rooms = {self.capacities, *(self.rooms(job) for job in self.jobs)}
-        found = frozenset(allowed for of_classes in rooms for _, allowed, _ in self._speed_levels.prefixes(of_classes))
-        timed = (j for j, job in enumerate(self.jobs) if any(shape.times for shape in self.shapes(job)))
-        return found.union(level.classes for j in timed for level in self.levels[j])
-
-    @property
-    def speed_prefixes(self) -> tuple[tuple[int, ...], ...]:
-        """For each effective power, greatest first, the classes (by index) that are at least as fast."""
-        return tuple(allowed for _, allowed, _ in self._speed_levels.prefixes(self.capacities))

@@ -7,32 +7,33 @@ from collections.abc import Mapping
 from coalloc.display.wording import plural
 from coalloc.documents.text import quoted
 from coalloc.instance import Job
-from coalloc.problem.frame import Frame, least_tasks
+from coalloc.problem.allocation import least_tasks
+from coalloc.problem.allocations import Allocations
 
 
-def shortage(frame: Frame, job: Job) -> str:
+def shortage(allocations: Allocations, job: Job) -> str:
     """Return why memory, resources or constraints leave a job too little room; nothing where they do not."""
-    most, tasks = frame.most_tasks(job), least_tasks(job)
+    most, tasks = allocations.most_tasks(job), least_tasks(job)
     if most >= tasks:
-        return "" if frame.has_room(job) else _too_dense(frame, job)
-    if short := short_resource(frame, job):
+        return "" if allocations.has_room(job) else _too_dense(allocations, job)
+    if short := short_resource(allocations, job):
         resource, enough = short
-        within = "" if frame.scope == "platform" else f" of one {frame.scope}"
+        within = "" if allocations.scope == "platform" else f" of one {allocations.scope}"
         found = f"the capacity{within} suffices for {enough} of its {tasks} tasks"
         return f"job {quoted(job.id)} requires {quoted(resource)}: {found}"
-    if max(frame.within_scope([c.room(job.memory or 0.0) for c in frame.classes])) >= tasks:
+    if max(allocations.within_scope([c.room(job.memory or 0.0) for c in allocations.classes])) >= tasks:
         return f"job {quoted(job.id)} has {tasks} tasks, but the constraints allow {most} processors"
     found = f"the nodes suffice for {most}"
-    if frame.scope != "platform":
-        found = f"no {frame.scope} suffices for more than {most}"
+    if allocations.scope != "platform":
+        found = f"no {allocations.scope} suffices for more than {most}"
     asked = f"requires {job.memory or 0.0:g} MB of memory per task"
     return f"job {quoted(job.id)} {asked}: {found} of its {tasks} tasks"
 
 
-def _too_dense(frame: Frame, job: Job) -> str:
+def _too_dense(allocations: Allocations, job: Job) -> str:
     """Return that no spread of a job over clusters is as it has to be."""
     asked = spread_words(job)
-    within = "" if frame.scope == "platform" else f" with scope={frame.scope!r}"
+    within = "" if allocations.scope == "platform" else f" with scope={allocations.scope!r}"
     respected = " and ".join(asked or ["the constraints"]) + within
     return f"job {quoted(job.id)} has {plural(job.tasks, 'task')}, and no clusters have room for them with {respected}"
 
@@ -45,14 +46,14 @@ def spread_words(job: Job) -> list[str]:
     return words if level is None else [*words, f"level {quoted(level)}"]
 
 
-def short_resource(frame: Frame, job: Job) -> tuple[str, int] | None:
+def short_resource(allocations: Allocations, job: Job) -> tuple[str, int] | None:
     """Return the first resource that is enough for too few tasks of a job where it may be, and for how many."""
     if not job.asks_resources:
         return None
-    for name in frame.instance.resources_asked:
+    for name in allocations.instance.resources_asked:
         only = {key: {name: amounts[name]} if name in amounts else {} for key, amounts in _asked(job).items()}
-        most = frame.most_tasks(job.replace(memory=None, **only))
-        if most < least_tasks(job) <= frame.most_tasks(job.replace(memory=None, resources={}, task_resources={})):
+        most = allocations.most_tasks(job.replace(memory=None, **only))
+        if most < least_tasks(job) <= allocations.most_tasks(job.replace(memory=None, resources={}, task_resources={})):
             return name, most
     return None
 

@@ -42,7 +42,7 @@ class Start:
     @classmethod
     def of(cls, problem: Problem) -> Start:
         """Return the start of a problem; of what running jobs take too much nothing is left."""
-        limits = (problem.limits[k] for k in range(len(problem.resources)))
+        limits = (problem.allocations.limits[k] for k in range(len(problem.resources)))
         free = [float(n) for n in problem.capacities]
         free += [limit + SUBTRACTION_NOISE * max(1.0, limit) for limit in limits]
         running = tuple(

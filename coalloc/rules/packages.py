@@ -27,7 +27,7 @@ def package_limits(problem: Problem, j: int) -> tuple[float, ...]:
     if problem.links == "strict" or problem.jobs[j].processing_share == 1.0:
         return limits
     links = (math.inf if link.bandwidth > 0.0 else 0.0 for link in problem.instance.platform.links)
-    return (*links, *limits[problem.num_links :])
+    return (*links, *limits[problem.allocations.num_links :])
 
 
 def fits_processors(problem: Problem, allocation: Allocation) -> bool:
@@ -52,7 +52,7 @@ def _shortfall(problem: Problem, job: Job, processors: Sequence[int]) -> int:
 
 def total_link_load(problem: Problem, mode: Mode) -> float:
     """Return the total load of a mode over all links, MB/s."""
-    return math.fsum(mode.loads[: problem.num_links])
+    return math.fsum(mode.loads[: problem.allocations.num_links])
 
 
 def effective_power(problem: Problem, mode: Mode) -> float:

@@ -128,7 +128,7 @@ class PartialSchedule:
         self.waiting = list(range(len(problem.jobs)))
         self._releases = sorted(set(problem.releases), reverse=True)
         self._contended = problem.contended_resources
-        self._limits = [problem.limits[k] for k in self._contended]
+        self._limits = [problem.allocations.limits[k] for k in self._contended]
         self._loads = [0.0] * len(self._contended)
         self.free = list(problem.capacities)
         self._ends: list[tuple[float, int, Sequence[int], Sequence[float]]] = []

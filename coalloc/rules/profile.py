@@ -36,7 +36,7 @@ class Profile:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self._limits = problem.limits
+        self._limits = problem.allocations.limits
         self._contended = problem.contended_resources
         self._slack = [SUBTRACTION_NOISE * max(1.0, self._limits[k]) for k in self._contended]
         self._times: list[float] = [-math.inf]
@@ -44,7 +44,7 @@ class Profile:
         self._rooms: dict[tuple[int, ...], list[float]] = {}
         self._left: list[list[float]] = [[self._limits[k]] for k in self._contended]
         self.couples, self.placed = problem.couples, dict[int, tuple[float, float]]()
-        self.spending = Spending(problem, problem.budgets) if problem.budgets else None
+        self.spending = Spending(problem.allocations, problem.budgets) if problem.budgets else None
         for busy in problem.busy:
             self.occupy(-math.inf, busy.end, busy.allocation, busy.loads)
         for block in problem.blocks:

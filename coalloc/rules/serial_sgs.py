@@ -55,12 +55,16 @@ class Generation:
         self._modes: list[dict[Allocation, Mode]] = [{} for _ in problem.jobs]
         self._few: dict[int, list[Mode]] = {}
         self._fillings: dict[tuple[object, ...], Allocation | None] = {}
-        self._counted = {j: problem.rooms(job) for j, job in enumerate(problem.jobs) if problem.is_counted(job)}
+        self._counted = {
+            j: problem.allocations.rooms(job)
+            for j, job in enumerate(problem.jobs)
+            if problem.allocations.is_counted(job)
+        }
         self._orders: list[dict[tuple[int, ...], list[list[int]]]] = [{} for _ in FILLING_RULES]
         self._loads = [
             {
-                shape.tasks: (shape, [problem.load_table(shape, k) for k in problem.contended_links])
-                for shape in problem.shapes(job)
+                shape.tasks: (shape, [problem.allocations.load_table(shape, k) for k in problem.contended_links])
+                for shape in problem.allocations.shapes(job)
             }
             for job in problem.jobs
         ]
@@ -184,16 +188,16 @@ class Generation:
         """Return the mode of an allocation of job ``j``, made once."""
         known = self._modes[j]
         if allocation not in known:
-            known[allocation] = self.problem.mode(self.problem.jobs[j], allocation)
+            known[allocation] = self.problem.allocations.mode(self.problem.jobs[j], allocation)
         return known[allocation]
 
     def few_modes(self, j: int) -> list[Mode]:
         """Return the modes of job ``j`` that fit alone; none where they are not few."""
         if j not in self._few:
             problem, job = self.problem, self.problem.jobs[j]
-            is_few = problem.count_allocations(job) <= FEW_MODES
-            made = [self.mode(j, a) for a in problem.allocations(job)] if is_few else []
-            self._few[j] = [mode for mode in made if problem.fits_alone(mode)]
+            is_few = problem.allocations.count(job) <= FEW_MODES
+            made = [self.mode(j, a) for a in problem.allocations.of(job)] if is_few else []
+            self._few[j] = [mode for mode in made if problem.allocations.fits_alone(mode)]
         return self._few[j]
 
 
@@ -309,15 +313,15 @@ def assignments_of(problem: Problem, schedule: Schedule) -> list[Assignment]:
     for placement in sorted(schedule, key=lambda p: p.start):
         j = number[placement.job]
         allocation = allocation_of((processors[name] for name in placement.nodes), problem.classes)
-        start = problem.tick_at(placement.start - problem.base.shift)
-        assignments.append(Assignment(j, start, problem.mode(problem.jobs[j], allocation)))
+        start = problem.clock.tick_at(placement.start - problem.base.shift)
+        assignments.append(Assignment(j, start, problem.allocations.mode(problem.jobs[j], allocation)))
     return assignments
 
 
 def on_grid(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[int, Mode]]:
     """Return (job, mode with this problem's duration) in the order of starts."""
     in_order = sorted(assignments, key=lambda a: a.start)
-    return [(a.job, problem.mode(problem.jobs[a.job], a.mode.allocation)) for a in in_order]
+    return [(a.job, problem.allocations.mode(problem.jobs[a.job], a.mode.allocation)) for a in in_order]
 
 
 def book(profile: Profile, assignment: Assignment) -> None:
@@ -376,7 +380,7 @@ def earliest_end(problem: Problem, profile: Profile, j: int) -> Assignment | Non
 
 def _any_assignment(problem: Problem, profile: Profile, j: int) -> Assignment | None:
     """Return the earliest-ending assignment over all modes, where no filling was found; None of too many modes."""
-    if problem.num_allocations > MAX_MODES:
+    if problem.allocations.number > MAX_MODES:
         return None
     if not problem.modes[j]:
         raise CoallocError(f"job {problem.jobs[j].id!r} does not fit on the platform")
@@ -392,20 +396,21 @@ def fillings(problem: Problem, job: Job, free: Sequence[int], left: Sequence[flo
     ``cluster`` or ``node`` there is one per cluster or node.
     """
     links: list[Link] = [
-        (problem.resources[k].classes, problem.load_table(job, k), left[k]) for k in range(problem.num_links)
+        (problem.resources[k].classes, problem.allocations.load_table(job, k), left[k])
+        for k in range(problem.allocations.num_links)
     ]
-    first_pool = problem.num_links + problem.num_memories
+    first_pool = problem.allocations.num_links + problem.allocations.num_memories
     links += _pools(problem, job, range(first_pool, len(left)), left[first_pool:])
     room = room_for(problem, job, free, left)
     for allocation in _filled(problem, job, room, _class_orders(problem, room), links):
         if allocation is not None:
-            yield problem.mode(job, allocation)
+            yield problem.allocations.mode(job, allocation)
 
 
 def room_for(problem: Problem, job: Job, free: Sequence[int], left: Sequence[float]) -> Sequence[float]:
     """Return how many tasks of a job each class can take: by free processors, and what is left of each resource."""
-    usable = [min(pair) for pair in zip(free, problem.rooms(job), strict=True)]
-    memories = range(problem.num_links, problem.num_links + problem.num_memories)
+    usable = [min(pair) for pair in zip(free, problem.allocations.rooms(job), strict=True)]
+    memories = range(problem.allocations.num_links, problem.allocations.num_links + problem.allocations.num_memories)
     room = _with_memory(problem, job, usable, memories, left[memories.start : memories.stop])
     return _with_stocks(problem, job, room, left) if job.asks_resources else room
 
@@ -415,8 +420,8 @@ def _with_stocks(problem: Problem, job: Job, room: Sequence[float], left: Sequen
 
     Which classes of one cluster are cut is all the same to links, and of the platform as a whole all or none are.
     """
-    cut, widest = list(room), max(shape.tasks for shape in problem.shapes(job))
-    for k, stock in problem.stocks:
+    cut, widest = list(room), max(shape.tasks for shape in problem.allocations.shapes(job))
+    for k, stock in problem.allocations.stocks:
         total = int(sum(cut[g] for g in stock.classes))
         most = tasks_within(left[k], job, stock.resource, total)
         excess = 0 if stock.level == "platform" and most >= widest else total - most
@@ -472,12 +477,12 @@ def _filled(
 
     Of one that is spread over clusters in a certain way the first spread is taken for which there is one.
     """
-    if problem.spread(job) is None:
+    if problem.allocations.spread(job) is None:
         yield from (_fill(job.tasks, room, order, links) for order in orders)
         return
     for order in orders:
         rooms = [room[g] if g in order else 0 for g in range(len(room))]
-        spreads = islice(problem.spreads(job, rooms, order), FILL_STEPS)
+        spreads = islice(problem.allocations.spreads(job, rooms, order), FILL_STEPS)
         found = (_fill_spread(problem, spread, rooms, order, links) for spread in spreads)
         yield next((allocation for allocation in found if allocation is not None), None)
 

@@ -74,7 +74,7 @@ class Spreading:
     def fits(self, j: int, free: Sequence[int], left: Sequence[float]) -> bool:
         """Return whether job ``j`` can be put on what is free, in one of its shapes."""
         held = self._held(self.within_pools(self._usable(j, free, left), left), range(len(free)))
-        return any(self._fits(shape, held, left) for shape in self._problem.shapes(self._problem.jobs[j]))
+        return any(self._fits(shape, held, left) for shape in self._problem.allocations.shapes(self._problem.jobs[j]))
 
     def _fits(self, job: Job, held: Sequence[int], left: Sequence[float]) -> bool:
         if max(self._in_clusters(held)) >= job.tasks:

@@ -295,11 +295,11 @@ def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule
     chosen = sorted(assignments, key=lambda assignment: assignment.job)
     ids = [problem.jobs[a.job].id for a in chosen]
     intervals = [
-        Occupation(id, problem.seconds_of(a.start), problem.seconds_of(a.end), a.mode.allocation)
+        Occupation(id, problem.clock.seconds_of(a.start), problem.clock.seconds_of(a.end), a.mode.allocation)
         for id, a in zip(ids, chosen, strict=True)
     ]
     nodes = assign_nodes(problem.instance, problem.classes, intervals)
-    shapes = (problem.shape_number(a.job, a.mode.allocation) for a in chosen)
+    shapes = (problem.allocations.shape_number(a.job, a.mode.allocation) for a in chosen)
     placements = (
         Placement(i.job, float(i.start), float(i.end), names, shape=shape)
         for i, names, shape in zip(intervals, nodes, shapes, strict=True)

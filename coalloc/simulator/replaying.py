@@ -137,7 +137,7 @@ def _placed(problem: Problem, schedule: Schedule) -> Iterator[_PlacedMode]:
     allocations = allocations_of(numbering, [p.nodes for p in in_order], problem.classes)
     for placement, allocation in zip(in_order, allocations, strict=True):
         j = number[placement.job]
-        mode = problem.mode(problem.jobs[j], allocation)
+        mode = problem.allocations.mode(problem.jobs[j], allocation)
         if placement.outcome == "killed":
             mode = replace(mode, duration=placement.end - placement.start)
         yield _PlacedMode(placement, j, mode)
@@ -148,7 +148,13 @@ def _kept(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
     platform, running = problem.instance.platform, problem.instance.running
     held = allocations_of(platform.numbering, [run.nodes for run in running], problem.classes)
     loads = {
-        run.job.id: Load(run.job, run.start, problem.loads(run.job, counts)[: problem.num_links], 1.0, run.end)
+        run.job.id: Load(
+            run.job,
+            run.start,
+            problem.allocations.loads(run.job, counts)[: problem.allocations.num_links],
+            1.0,
+            run.end,
+        )
         for run, counts in zip(running, held, strict=True)
     }
     loads |= {item.placement.job: _load(problem, item) for item in placed}
@@ -158,7 +164,7 @@ def _kept(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
 
 def _load(problem: Problem, item: _PlacedMode) -> Load:
     """Return a placement as it is on the links; the end of a killed job is given."""
-    job, loads = problem.jobs[item.job], item.mode.loads[: problem.num_links]
+    job, loads = problem.jobs[item.job], item.mode.loads[: problem.allocations.num_links]
     groups = [node_class.group for node_class in compress(problem.classes, item.mode.allocation)]
     processing = processing_slowdown(group.effective_power for group in groups)
     end = item.placement.end if item.placement.outcome == "killed" else None
@@ -216,19 +222,19 @@ def _spans(platform: Platform, nodes: Sequence[ProcessorNames]) -> list[list[Spa
 def _refuse_impossible(problem: Problem, item: _PlacedMode) -> None:
     """Raise where a job saturates a link by itself, or finds too little memory, or of a resource, where it is."""
     job = problem.jobs[item.job]
-    for k, stock in problem.stocks:
+    for k, stock in problem.allocations.stocks:
         if item.mode.loads[k] > stock.limit:
             raise CoallocError(
                 f"job {visible(job.id)} alone requires {item.mode.loads[k]:g} of the resource {visible(stock.name)}, "
                 f"whose capacity is {stock.limit:g}"
             )
-    spread = problem.spread(job)
-    if spread is not None and not spread.keeps(in_clusters(problem, item.mode.allocation)):
+    spread = problem.allocations.spread(job)
+    if spread is not None and not spread.keeps(in_clusters(problem.allocations, item.mode.allocation)):
         raise CoallocError(
             f"job {visible(job.id)} is spread over clusters as its max_clusters, min_tasks_per_cluster, slices or "
             "level exclude"
         )
-    if any(map(gt, item.mode.allocation, problem.rooms(job))):
+    if any(map(gt, item.mode.allocation, problem.allocations.rooms(job))):
         by_memory = any(
             n > c.room(job.memory or 0.0) for n, c in zip(item.mode.allocation, problem.classes, strict=True)
         )
@@ -237,7 +243,7 @@ def _refuse_impossible(problem: Problem, item: _PlacedMode) -> None:
         raise CoallocError(f"job {visible(job.id)} {why}")
     for k, link in enumerate(problem.instance.platform.links):
         load = item.mode.loads[k]
-        if load > problem.limits[k]:
+        if load > problem.allocations.limits[k]:
             raise CoallocError(
                 f"job {visible(item.placement.job)} alone loads the link of {visible(link.name)} with {load:g} "
                 "MB/s, above "

@@ -71,7 +71,7 @@ def why_crowded(problem: Problem) -> str:
         if needed > (there := sum(problem.capacities) - held):
             names = ", ".join(quoted(problem.jobs[j].id) for j in certain)
             return (
-                f"{names} require {needed} processors at {instant_text(problem.seconds_of(instant))}, but there "
+                f"{names} require {needed} processors at {instant_text(problem.clock.seconds_of(instant))}, but there "
                 f"are {there}"
             )
     return ""
@@ -94,7 +94,7 @@ def why_package_infeasible(problem: Problem) -> list[str]:
 def _all_too_late(problem: Problem) -> list[str]:
     latest = max(problem.latest_ends, default=math.inf)
     if math.isfinite(latest) and (least := simple_bound(problem)) > latest:
-        by, at = problem.seconds_of(latest), problem.seconds_of(least)
+        by, at = problem.clock.seconds_of(latest), problem.clock.seconds_of(least)
         return [f"all jobs must end by {instant_text(by)}, but the last one cannot end before {instant_text(at)}"]
     return []
 
@@ -133,7 +133,7 @@ def _some_too_late(problem: Problem) -> list[str]:
     if found is None:
         return []
     names = ", ".join(quoted(problem.jobs[j].id) for j in found[0])
-    by, at = (problem.seconds_of(ticks) for ticks in (max(problem.latest_ends[j] for j in found[0]), found[1]))
+    by, at = (problem.clock.seconds_of(ticks) for ticks in (max(problem.latest_ends[j] for j in found[0]), found[1]))
     return [f"{names} must end by {instant_text(by)}, but the last of them cannot end before {instant_text(at)}"]
 
 
@@ -145,19 +145,23 @@ def _earliest_end(problem: Problem, j: int) -> float:
     """Return before when a job cannot end, ticks: at its fastest, or where it is tried, beside what is not there."""
     fastest = problem.releases[j] + problem.levels[j][0].duration
     is_tried = problem.blocks and math.isfinite(problem.latest_ends[j])
-    if not is_tried or problem.count_allocations(problem.jobs[j]) > MAX_TRIED:
+    if not is_tried or problem.allocations.count(problem.jobs[j]) > MAX_TRIED:
         return fastest
     profile = Profile(problem)
     return min(
-        (earliest_start(profile, problem.releases[j], m) + m.duration for m in problem.modes_of(j)), default=fastest
+        (earliest_start(profile, problem.releases[j], m) + m.duration for m in problem.allocations.modes_of(j)),
+        default=fastest,
     )
 
 
 def _too_late(problem: Problem, j: int) -> str:
-    release, duration = problem.seconds_of(problem.releases[j]), problem.seconds(problem.levels[j][0].duration)
-    latest = problem.seconds_of(problem.latest_ends[j])
+    release, duration = (
+        problem.clock.seconds_of(problem.releases[j]),
+        problem.clock.seconds(problem.levels[j][0].duration),
+    )
+    latest = problem.clock.seconds_of(problem.latest_ends[j])
     slots = "" if problem.slot is None else f" with time slots of {problem.slot:g} s"
-    beside = problem.seconds_of(_earliest_end(problem, j))
+    beside = problem.clock.seconds_of(_earliest_end(problem, j))
     if beside > release + duration:
         name = quoted(problem.jobs[j].id)
         by, at = instant_text(latest), instant_text(beside)
@@ -182,9 +186,9 @@ def why_not_together(problem: Problem) -> str:
 
 def why_nowhere(problem: Problem, job: Job) -> str:
     """Return why no part of the platform that the scope allows holds a job; nothing where one does."""
-    if max(problem.within_scope(problem.capacities)) < least_tasks(job):
+    if max(problem.allocations.within_scope(problem.capacities)) < least_tasks(job):
         return f"job {quoted(job.id)} fits on no {problem.scope}: it has {least_tasks(job)} tasks"
-    return shortage(problem, job)
+    return shortage(problem.allocations, job)
 
 
 def _saturation(problem: Problem, spreading: Spreading, j: int) -> str:
@@ -194,26 +198,28 @@ def _saturation(problem: Problem, spreading: Spreading, j: int) -> str:
         return ""
     if problem.contended_stocks and job.asks_resources:
         return f"job {quoted(job.id)} fits on no allocation: wherever its resources suffice, it saturates a link"
-    where = "" if problem.rooms(job) == problem.capacities else " with enough memory"
-    at_best = _at_best(problem, j, problem.capacities, problem.limits, "whose limit is {:g} MB/s")
+    where = "" if problem.allocations.rooms(job) == problem.capacities else " with enough memory"
+    at_best = _at_best(problem, j, problem.capacities, problem.allocations.limits, "whose limit is {:g} MB/s")
     return f"job {quoted(job.id)} saturates a link on every allocation{where}{at_best and ': ' + at_best}"
 
 
 def fits_alone(problem: Problem, spreading: Spreading, j: int) -> bool:
     """Return whether a job that the platform holds saturates no link on some allocation."""
     job = problem.jobs[j]
-    is_spread = any(problem.spread(shape) is not None for shape in problem.shapes(job))
-    is_listed = problem.count_allocations(job) <= MAX_MODES
+    is_spread = any(problem.allocations.spread(shape) is not None for shape in problem.allocations.shapes(job))
+    is_listed = problem.allocations.count(job) <= MAX_MODES
     if is_listed and (is_spread or (job.asks_resources and problem.contended_stocks)):
-        return bool(problem.modes_of(j))
+        return bool(problem.allocations.modes_of(j))
     if is_spread:
         return True  # there are too many allocations to try them all
     if least_tasks(job) <= _widest_cluster(problem, job):  # within one cluster no link is loaded
         return True
     if problem.scope != "platform":
-        shapes = problem.shapes(job)
-        return any(True for shape in shapes for _ in fillings(problem, shape, problem.capacities, problem.limits))
-    return not can_saturate(problem, job) or spreading.fits(j, problem.capacities, problem.limits)
+        shapes = problem.allocations.shapes(job)
+        return any(
+            True for shape in shapes for _ in fillings(problem, shape, problem.capacities, problem.allocations.limits)
+        )
+    return not can_saturate(problem, job) or spreading.fits(j, problem.capacities, problem.allocations.limits)
 
 
 def _widest_cluster(problem: Problem, job: Job) -> int:
@@ -221,7 +227,7 @@ def _widest_cluster(problem: Problem, job: Job) -> int:
     if problem.scope == "node":
         return 0
     num_clusters = len(problem.instance.platform.clusters)
-    return max(tasks_per_cluster(problem.rooms(job), problem.classes, num_clusters))
+    return max(tasks_per_cluster(problem.allocations.rooms(job), problem.classes, num_clusters))
 
 
 def _lack_of_memory(problem: Problem, j: int) -> str:
@@ -265,15 +271,15 @@ def mildest_load(
     None where it has more allocations than are enumerated, or none.
     """
     job = problem.jobs[j]
-    if problem.count_allocations(job) > MAX_MODES:
+    if problem.allocations.count(job) > MAX_MODES:
         return None
 
     def worst(loads: Sequence[float]) -> tuple[float, int]:
-        return max((loads[k] / max(limits[k], LEAST_LIMIT), k) for k in range(problem.num_links))
+        return max((loads[k] / max(limits[k], LEAST_LIMIT), k) for k in range(problem.allocations.num_links))
 
     room = room_for(problem, job, processors, limits)
-    fitting = (a for a in problem.allocations(job) if all(map(le, a, room)))
-    mildest = min((problem.mode(job, allocation).loads for allocation in fitting), key=worst, default=None)
+    fitting = (a for a in problem.allocations.of(job) if all(map(le, a, room)))
+    mildest = min((problem.allocations.mode(job, allocation).loads for allocation in fitting), key=worst, default=None)
     if mildest is None:
         return None
     k = worst(mildest)[1]

@@ -122,7 +122,7 @@ class ModelRun:
     def _refuse_large(self, problem: Problem, nonzeros: int, horizon: int) -> None:
         if nonzeros > MAX_NONZEROS:
             half = 0.5 * problem.instance.mean_base_time
-            remedy = 'did you mean slot="50%"?' if problem.seconds(1) < half else "or fewer jobs"
+            remedy = 'did you mean slot="50%"?' if problem.clock.seconds(1) < half else "or fewer jobs"
             raise CoallocError(
                 f"the model would have about {nonzeros:.2g} nonzeros in {horizon:,} time slots, above the limit of "
                 f"{MAX_NONZEROS:,}; slot={problem.slot:g} is {problem.slot:g} s: use a coarser slot ({remedy}) or "
@@ -141,7 +141,7 @@ def _gap_scale(criterion: Criterion) -> float:
     (C - L)/(C - offset) <= gap wherever (C - L)/C <= gap * (L - offset)/L, for C >= L; a divisor changes nothing.
     """
     bound = quick_bound(criterion)
-    counted = criterion.problem.seconds(bound) if criterion.objective.counts_ends else bound
+    counted = criterion.problem.clock.seconds(bound) if criterion.objective.counts_ends else bound
     without_offset = criterion.reported(bound) * criterion.objective.divisor(criterion.problem.instance)
     return max(0.0, without_offset / counted) if counted > 0.0 else 0.0
 
@@ -190,7 +190,7 @@ def _fitting(incumbent: Incumbent, criterion: Criterion, first: Sequence[Assignm
     """Return the mode model, or the count model where that would be too large; None where both are."""
     problem, horizon = criterion.problem, int(criterion.horizon(first))
     runner, count = ModelRun(incumbent.state, incumbent.run_model), formulation_of("oas", "count")
-    if problem.num_allocations <= MAX_MODES:
+    if problem.allocations.number <= MAX_MODES:
         mode = formulation_of("oas", "mode")
         if runner.size(criterion, mode, horizon) <= MAX_NONZEROS:
             return mode

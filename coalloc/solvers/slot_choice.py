@@ -62,7 +62,7 @@ def slot_choices(run: ModelRun, criterion: Criterion, formulation: Formulation) 
 def _work(criterion: Criterion) -> float:
     """Return the processor-seconds of all jobs, each at its fastest."""
     problem = criterion.problem
-    return math.fsum(levels[0].tasks * problem.seconds(levels[0].duration) for levels in problem.levels)
+    return math.fsum(levels[0].tasks * problem.clock.seconds(levels[0].duration) for levels in problem.levels)
 
 
 def missing_slot(run: ModelRun, criterion: Criterion, formulation: Formulation, name: str) -> str:

@@ -300,7 +300,7 @@ def _size(instance: Instance, slot: float, solved: SolveResult, formulation: str
 def _nonzeros(problem: Problem, formulation: str, horizon: int) -> float:
     """Return roughly how many nonzeros a formulation has; nan where it cannot tell, or only by listing too much."""
     model = formulation_of("oas", formulation)
-    can_list = problem.num_allocations <= MAX_MODES
+    can_list = problem.allocations.number <= MAX_MODES
     return model.estimate_nonzeros(problem, horizon) if isinstance(model, EstimatesSize) and can_list else math.nan
 
 

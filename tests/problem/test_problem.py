@@ -45,7 +45,7 @@ def one(platform: Platform, job: Job, slot: float | None = None, saturation: flo
 def test_a_mode_has_constant_duration_and_loads() -> None:
     # (2, 1) of 3 tasks: Te = 30 * (0.5 / 0.8 + 0.5) = 33.75 s, 4 slots of 10. Links: 2*6*1/2 = 6 and 1*6*2/2 = 6 MB/s.
     problem = one(star((2, 1.0, 9.0), (2, 0.8, 9.0)), Job("J1", 3, 30.0, 0.5, 6.0), 10.0)
-    mode = problem.mode(problem.jobs[0], (2, 1))
+    mode = problem.allocations.mode(problem.jobs[0], (2, 1))
     assert mode.execution_time == pytest.approx(33.75)
     assert mode.duration == 4
     assert isinstance(mode.duration, int)
@@ -64,7 +64,7 @@ def test_links_that_may_saturate_bind_nothing() -> None:
     problem = discretise(
         Instance(star((1, 1.0, 0.0), (1, 1.0, 0.0)), (Job("J1", 2, 9.0, 0.5, 6.0),)), None, links="shared"
     )
-    assert problem.limits == (math.inf, math.inf)
+    assert problem.allocations.limits == (math.inf, math.inf)
     assert len(problem.modes[0]) == 1
 
 
@@ -121,7 +121,7 @@ def test_links_of_switches_have_the_classes_below_them() -> None:
     problem = one(platform, Job("J1", 7, 10.0, 0.5, 1.0))
     assert tuple(r.classes for r in problem.resources) == ((0, 1), (2,), (3,), (0, 1, 2))
     # 9 nodes, 5 of them below S: of 7 tasks at least 3, at most 5 are there.
-    assert problem.tasks_within(problem.jobs[0], 3) == range(3, 6)
+    assert problem.allocations.tasks_within(problem.jobs[0], 3) == range(3, 6)
 
 
 def test_links_are_contended_where_the_largest_loads_together_would_saturate() -> None:
@@ -144,7 +144,7 @@ def test_compositions_are_all_vectors_with_the_total(total: int, limits: list[in
 def test_allocations_are_counted_without_listing_them(drawn: tuple[Instance, float]) -> None:
     problem = discretise(*drawn)
     for job in problem.jobs:
-        assert problem.count_allocations(job) == sum(1 for _ in problem.allocations(job))
+        assert problem.allocations.count(job) == sum(1 for _ in problem.allocations.of(job))
 
 
 @LAW
@@ -253,27 +253,27 @@ def test_the_memory_of_a_node_is_a_resource_after_the_links() -> None:
     problem = with_memory(Job("J1", 3, 10.0, memory=260.0), Job("J2", 1, 10.0, memory=260.0), running=running)
     link, memory = problem.resources
     assert (link.name, link.classes, memory.name, memory.classes) == ("C", (0, 1, 2), "C/0", (0,))
-    assert problem.limits == (9.0 * (1.0 + 1e-9), 1000.0 * (1.0 + 1e-9))
+    assert problem.allocations.limits == (9.0 * (1.0 + 1e-9), 1000.0 * (1.0 + 1e-9))
     assert (problem.contended_links, problem.contended_memories) == ((), (1,))
     assert problem.busy[0].loads == (0.0, 100.0)
     assert problem.package.limits[1] == pytest.approx(900.0)
-    assert problem.loads(problem.jobs[0], (2, 1, 0)) == (0.0, 520.0)
+    assert problem.allocations.loads(problem.jobs[0], (2, 1, 0)) == (0.0, 520.0)
 
 
 def test_a_job_is_only_where_it_has_memory() -> None:
     # 400 MB: two tasks on the large node, none on a small one, one on the slow one, which no memory limits.
     problem = with_memory(Job("J1", 2, 10.0, memory=400.0), Job("J2", 3, 10.0, memory=400.0))
     one_job, other = problem.jobs
-    assert problem.rooms(one_job) == (2, 0, 1)
-    assert list(problem.allocations(one_job)) == [(1, 0, 1), (2, 0, 0)]
-    assert problem.count_allocations(other) == 1
+    assert problem.allocations.rooms(one_job) == (2, 0, 1)
+    assert list(problem.allocations.of(one_job)) == [(1, 0, 1), (2, 0, 0)]
+    assert problem.allocations.count(other) == 1
     assert [(level.duration, level.classes) for level in problem.levels[0]] == [(10.0, (0,)), (20.0, (0, 2))]
     assert [(level.duration, level.classes) for level in problem.levels[1]] == [(20.0, (0, 2))]
 
 
 def test_a_job_with_memory_nowhere_is_named() -> None:
     problem = with_memory(Job("J1", 4, 10.0, memory=400.0))
-    assert shortage(problem, problem.jobs[0]) == (
+    assert shortage(problem.allocations, problem.jobs[0]) == (
         "job 'J1' requires 400 MB of memory per task: the nodes suffice for 3 of its 4 tasks"
     )
     with pytest.raises(CoallocError, match="the nodes suffice for 3 of its 4 tasks"):
@@ -286,8 +286,8 @@ def test_load_tables_say_what_allocations_load(drawn: tuple[Instance, float]) ->
     problem = discretise(drawn[0], None)
     for job in problem.jobs:
         for k, resource in enumerate(problem.resources):
-            table = problem.load_table(job, k)
-            assert len(table) == problem.tasks_within(job, k).stop
+            table = problem.allocations.load_table(job, k)
+            assert len(table) == problem.allocations.tasks_within(job, k).stop
             assert table == [resource.load(tasks, job) for tasks in range(len(table))]
 
 
@@ -295,10 +295,10 @@ def test_equal_jobs_share_a_load_table_on_equal_links() -> None:
     clusters = star((4, 1.0, 9.0), (4, 0.8, 5.0), (3, 0.8, 5.0))
     jobs = (Job("J1", 6, 30.0, 0.5, 6.0), Job("J2", 6, 60.0, 0.9, 6.0), Job("J3", 6, 30.0, 0.5, 7.0))
     problem = discretise(Instance(clusters, jobs), None)
-    first, other = problem.load_table(jobs[0], 0), problem.load_table(jobs[1], 1)
+    first, other = problem.allocations.load_table(jobs[0], 0), problem.allocations.load_table(jobs[1], 1)
     assert first is other
-    assert problem.load_table(jobs[2], 0) != first
-    assert problem.load_table(jobs[0], 2) == first[:4]
+    assert problem.allocations.load_table(jobs[2], 0) != first
+    assert problem.allocations.load_table(jobs[0], 2) == first[:4]
 
 
 def test_a_slot_too_fine_to_count_whole_slots_is_refused() -> None:

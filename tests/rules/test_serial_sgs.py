@@ -40,7 +40,7 @@ def problem_of(platform: Platform, *jobs: Job, slot: float | None = None, **opti
 
 def found(problem: Problem, free: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Return the fillings of the first job on free processors, with all the bandwidth there is."""
-    return [c.allocation for c in fillings(problem, problem.jobs[0], free, problem.limits)]
+    return [c.allocation for c in fillings(problem, problem.jobs[0], free, problem.allocations.limits)]
 
 
 def test_one_filling_takes_the_fastest_nodes_and_one_the_most_room() -> None:
@@ -93,7 +93,7 @@ def placed(problem: Problem, *before: Assignment) -> Assignment:
 def test_the_earliest_end_may_be_a_later_start_on_faster_nodes() -> None:
     # The fast node is busy until 10 s. J2: 10 + 20 = 30 s there, 20 / 0.5 = 40 s on the slow one at once.
     problem = problem_of(star((1, 1.0, 1.0), (1, 0.5, 1.0)), Job("J1", 1, 10.0), Job("J2", 1, 20.0))
-    first = Assignment(0, 0.0, problem.mode(problem.jobs[0], (1, 0)))
+    first = Assignment(0, 0.0, problem.allocations.mode(problem.jobs[0], (1, 0)))
     second = placed(problem, first)
     assert (second.start, second.end, second.mode.allocation) == (10.0, 30.0, (1, 0))
 
@@ -101,7 +101,7 @@ def test_the_earliest_end_may_be_a_later_start_on_faster_nodes() -> None:
 def test_the_earliest_end_may_be_on_slow_nodes_at_once() -> None:
     # As above with 0.8 instead of 0.5: 25 s at once.
     problem = problem_of(star((1, 1.0, 1.0), (1, 0.8, 1.0)), Job("J1", 1, 10.0), Job("J2", 1, 20.0))
-    second = placed(problem, Assignment(0, 0.0, problem.mode(problem.jobs[0], (1, 0))))
+    second = placed(problem, Assignment(0, 0.0, problem.allocations.mode(problem.jobs[0], (1, 0))))
     assert (second.start, second.end, second.mode.allocation) == (0.0, 25.0, (0, 1))
 
 
@@ -109,7 +109,7 @@ def test_a_hole_too_short_is_left() -> None:
     # One node, held during [5, 10). J2 of 6 s does not fit before: 10..16. Of 5 s: 0..5.
     def start(seconds: float) -> float:
         problem = problem_of(star((1, 1.0, 1.0)), Job("J1", 1, 5.0, arrival=5.0), Job("J2", 1, seconds))
-        return placed(problem, Assignment(0, 5.0, problem.mode(problem.jobs[0], (1,)))).start
+        return placed(problem, Assignment(0, 5.0, problem.allocations.mode(problem.jobs[0], (1,)))).start
 
     assert (start(5.0), start(6.0)) == (0.0, 10.0)
 
@@ -141,7 +141,7 @@ def test_the_best_of_the_orders() -> None:
 
 def test_given_modes_start_as_early_as_they_fit() -> None:
     problem = problem_of(star((2, 1.0, 1.0)), Job("a", 1, 2.0), Job("b", 2, 2.0), Job("c", 1, 2.0))
-    one, two = problem.mode(problem.jobs[0], (1,)), problem.mode(problem.jobs[1], (2,))
+    one, two = problem.allocations.mode(problem.jobs[0], (1,)), problem.allocations.mode(problem.jobs[1], (2,))
     starts = {a.job: a.start for a in start_in_order(problem, [(0, one), (1, two), (2, one)])}
     assert starts == {0: 0.0, 1: 2.0, 2: 0.0}
 
@@ -190,7 +190,7 @@ def test_class_orders_are_made_for_the_levels_that_are_filled_only(monkeypatch: 
         assert found is not None
         assert (found.start, found.end) == (0.0, 1.0)
         book(profile, found)
-    assert len(problem.class_sets) == 7
+    assert len(problem.speeds.class_sets) == 7
     assert made == [(0,), (1,), (2,)]
 
 
@@ -232,6 +232,6 @@ def test_a_list_without_a_place_ends_even_where_modes_are_too_many_to_try():
     platform = Platform(tuple(Cluster(f"C{i}", (NodeGroup(700, 1.0 - 0.1 * i),), 1.0) for i in range(3)))
     instance = Instance(platform, [Job("A", 1100, 10.0), Job("B", 1100, 10.0, deadline=20.0)])
     problem = discretise(instance, None)
-    assert problem.num_allocations > 700_000
+    assert problem.allocations.number > 700_000
     assert list_schedule(problem, [0, 1]) == []
     assert [a.job for a in list_schedule(problem, [1, 0])] == [1, 0]

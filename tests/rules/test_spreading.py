@@ -30,7 +30,7 @@ def cluster(name: str, nodes: int, bandwidth: float, switch: str | None = None) 
 def spread(problem: Problem) -> list[tuple[int, ...]]:
     """Return the allocations of the first job on the empty platform, in the order in which they come."""
     every_class = range(len(problem.classes))
-    return list(Spreading(problem).allocations(0, problem.capacities, problem.limits, every_class))
+    return list(Spreading(problem).allocations(0, problem.capacities, problem.allocations.limits, every_class))
 
 
 @LAW
@@ -40,7 +40,7 @@ def test_it_finds_what_enumeration_finds(instance: Instance, data: st.DataObject
     problem = discretise(instance, None)
     free = tuple(data.draw(st.integers(0, capacity)) for capacity in problem.capacities)
     for j in range(len(problem.jobs)):
-        found, carried = both_ways(problem, j, free, problem.limits)
+        found, carried = both_ways(problem, j, free, problem.allocations.limits)
         by_cluster = {tasks_per_cluster(problem, mode.allocation) for mode in carried}
         assert sorted(tasks_per_cluster(problem, mode.allocation) for mode in found) == sorted(by_cluster)
 
@@ -51,7 +51,7 @@ def test_where_memory_counts_it_finds_every_allocation(seed: int, data: st.DataO
     problem = discretise(small_memory_instance(seed)[0], None)
     assume(problem.is_restricted)
     free = tuple(data.draw(st.integers(0, capacity)) for capacity in problem.capacities)
-    left = tuple(data.draw(st.sampled_from((0.3, 0.7, 1.0))) * limit for limit in problem.limits)
+    left = tuple(data.draw(st.sampled_from((0.3, 0.7, 1.0))) * limit for limit in problem.allocations.limits)
     for j in range(len(problem.jobs)):
         found, carried = both_ways(problem, j, free, left)
         assert sorted(mode.allocation for mode in found) == sorted(mode.allocation for mode in carried)
@@ -62,10 +62,12 @@ def both_ways(
 ) -> tuple[list[Mode], list[Mode]]:
     """Return the modes of a job on what is free, as spread and as enumerated; the other answers are compared here."""
     job, spreading = problem.jobs[j], Spreading(problem)
-    rooms = list(map(min, free, problem.rooms(job)))
-    modes = [problem.mode(job, allocation) for allocation in compositions(job.tasks, rooms)]
+    rooms = list(map(min, free, problem.allocations.rooms(job)))
+    modes = [problem.allocations.mode(job, allocation) for allocation in compositions(job.tasks, rooms)]
     carried = [mode for mode in modes if all(map(le, mode.loads, left))]
-    found = [problem.mode(job, a) for a in spreading.allocations(j, free, left, range(len(problem.classes)))]
+    found = [
+        problem.allocations.mode(job, a) for a in spreading.allocations(j, free, left, range(len(problem.classes)))
+    ]
     assert all(map(le, mode.allocation, free) for mode in found)
     assert spreading.fits(j, free, left) == bool(carried)
     least = min((total_link_load(problem, mode) for mode in carried), default=math.inf)
@@ -117,6 +119,6 @@ def test_what_is_left_of_a_pool_counts():
     problem = discretise(
         Instance(platform, [Job("A", 3, 1.0), Job("B", 4, 1.0), Job("C", 4, 1.0, shapes=[Shape(2, 2.0)])]), None
     )
-    spreading, left = Spreading(problem), (*problem.limits[:-1], 1.0)
-    assert [spreading.fits(j, (4, 2), problem.limits) for j in range(3)] == [True, True, True]
+    spreading, left = Spreading(problem), (*problem.allocations.limits[:-1], 1.0)
+    assert [spreading.fits(j, (4, 2), problem.allocations.limits) for j in range(3)] == [True, True, True]
     assert [spreading.fits(j, (4, 2), left) for j in range(3)] == [True, False, True]

@@ -129,8 +129,8 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
     problem, horizon = criterion.problem, int(criterion.horizon(start))
     unit = cost_unit(criterion, start)
     resources = problem.contended_resources
-    units = {k: LOAD_UNITS / max(problem.limits[k], LEAST_LIMIT) for k in resources}
-    capacities = {k: math.floor(problem.limits[k] * units[k]) for k in resources}
+    units = {k: LOAD_UNITS / max(problem.allocations.limits[k], LEAST_LIMIT) for k in resources}
+    capacities = {k: math.floor(problem.allocations.limits[k] * units[k]) for k in resources}
     held = {k: held_by_running(problem, k, units[k], capacities[k]) for k in resources}
     hint = criterion.in_order(start)
     return {
@@ -141,12 +141,12 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
         },
         "horizon": horizon,
         "capacities": list(problem.capacities),
-        "prefixes": problem.speed_prefixes,
+        "prefixes": problem.speeds.speed_prefixes,
         "clusters": [node_class.cluster for node_class in problem.classes],
         "resources": [{"capacity": capacities[k], "classes": problem.resources[k].classes} for k in resources],
         "jobs": [
             {
-                "rooms": problem.rooms(job),
+                "rooms": problem.allocations.rooms(job),
                 "spread": _spread_document(problem, job),
                 "release": int(problem.releases[j]),
                 "latest_end": int(min(horizon, problem.latest_ends[j])),
@@ -158,7 +158,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
                         "duration": int(lv.duration),
                         "tasks": lv.tasks,
                         "classes": list(lv.classes),
-                        "one_of": problem.slowest_classes(j, i) if j in criterion.end_lags else (),
+                        "one_of": problem.speeds.slowest_classes(j, i) if j in criterion.end_lags else (),
                     }
                     for i, lv in enumerate(problem.levels[j])
                 ],
@@ -168,7 +168,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
                             whole_units(problem.resources[k].load(n, shape), units[k], capacities[k] + 1)
                             for n in range(shape.tasks + 1)
                         ]
-                        for shape in problem.shapes(job)
+                        for shape in problem.allocations.shapes(job)
                     }
                     for k in resources
                 ],
@@ -184,7 +184,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
             }
             for b, busy in enumerate((*problem.busy, *problem.blocks))
         ],
-        "parts": problem.parts,
+        "parts": problem.allocations.parts,
         "equal_pairs": criterion.equal_pairs,
         "rows": [asdict(row) for row in problem.rows],
         "budgets": [_budget_document(row) for row in problem.budgets],
@@ -201,11 +201,17 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
 
 def _spread_document(problem: Problem, job: Job) -> dict[str, Any] | None:
     """Return what a job asks of its tasks in each cluster, all its shapes alike; the spreads where constraints say."""
-    spreads = [(shape, spread) for shape in problem.shapes(job) if (spread := problem.spread(shape)) is not None]
+    spreads = [
+        (shape, spread)
+        for shape in problem.allocations.shapes(job)
+        if (spread := problem.allocations.spread(shape)) is not None
+    ]
     if not spreads:
         return None
     _, spread = spreads[0]
-    listed = [tasks for shape, _ in spreads for tasks in problem.spreads(shape, problem.rooms(shape))]
+    listed = [
+        tasks for shape, _ in spreads for tasks in problem.allocations.spreads(shape, problem.allocations.rooms(shape))
+    ]
     return {
         "max_clusters": spread.max_clusters,
         "min_tasks": spread.min_tasks,

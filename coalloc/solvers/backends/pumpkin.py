@@ -77,10 +77,10 @@ class Question:
         """Return the question as the child reads it, in whole numbers; it writes proof and model to files, if asked."""
         problem, modes = self.problem, self.modes
         contended = problem.contended_resources
-        units = {k: LOAD_UNITS / max(problem.limits[k], cpsat.LEAST_LIMIT) for k in contended}
-        loads = {k: math.floor(problem.limits[k] * units[k]) for k in contended}
+        units = {k: LOAD_UNITS / max(problem.allocations.limits[k], cpsat.LEAST_LIMIT) for k in contended}
+        loads = {k: math.floor(problem.allocations.limits[k] * units[k]) for k in contended}
         held = {k: cpsat.held_by_running(problem, k, units[k], loads[k]) for k in contended}
-        prefixes = problem.speed_prefixes if any(len(of_job) > 1 for of_job in modes) else ()
+        prefixes = problem.speeds.speed_prefixes if any(len(of_job) > 1 for of_job in modes) else ()
 
         def demands(mode: Mode) -> dict[str, int]:
             of_classes = {f"class {g}": count for g, count in enumerate(mode.allocation) if count}
@@ -212,7 +212,7 @@ def _asked(incumbent: Incumbent) -> tuple[Criterion, Question]:
         first = start_in_order(grid, on_grid(grid, incumbent.best))
         incumbent.take(start_in_order(problem, on_grid(problem, first)), NAME)
         # Where no job can start earlier all starts are sums of these times, so some optimum is a whole number of slots.
-        incumbent.prove(math.ceil(incumbent.proven / grid.seconds(1) - INTEGRALITY), NAME, criterion)
+        incumbent.prove(math.ceil(incumbent.proven / grid.clock.seconds(1) - INTEGRALITY), NAME, criterion)
     latest = round(max(a.end for a in first))
     return criterion, Question(criterion.problem, round(incumbent.proven_on(criterion)), latest - 1)
 
@@ -281,7 +281,7 @@ def _accepts(incumbent: Incumbent) -> bool:
     is_known = incumbent.is_free and incumbent.criterion.objective.is_latest_end and bool(incumbent.best)
     if not is_known or incumbent.state.options.work_limit is not None or len(problem.jobs) > MAX_JOBS:
         return False
-    num_modes = problem.num_allocations
+    num_modes = problem.allocations.number
     is_simple = num_modes == len(problem.jobs)
     is_of_use = is_simple or (num_modes <= MAX_MODES and not incumbent.is_large and not cpsat.is_installed())
     return is_of_use and _grid_of(incumbent) is not None

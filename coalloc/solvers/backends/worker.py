@@ -180,7 +180,7 @@ def _send(unsent: Queue[bytes | None], to: IO[bytes]) -> None:
 def assignments_in(message: Message, problem: Problem) -> list[Assignment]:
     """Return the schedule in a message."""
     return [
-        Assignment(j, start, problem.mode(problem.jobs[j], tuple(counts)))
+        Assignment(j, start, problem.allocations.mode(problem.jobs[j], tuple(counts)))
         for j, (start, counts) in enumerate(zip(message["starts"], message["counts"], strict=True))
     ]
 

@@ -96,7 +96,7 @@ def _works(problem: Problem) -> Floats:
     """
     capacity = sum(problem.capacities)
     areas = np.array([least_works(problem)]) / capacity
-    if problem.is_moldable:
+    if problem.allocations.is_moldable:
         return areas
     sizes, size_of = np.unique([job.tasks for job in problem.jobs], return_inverse=True)
     weights = np.array(weightings(sizes.tolist(), capacity))[:, size_of]

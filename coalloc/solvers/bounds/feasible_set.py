@@ -262,7 +262,7 @@ class FeasibleSets:
 
 def _few_sets(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> list[Set] | None:
     """Return all sets of a suffix that fit where they are so few that one LP can take them all, else None."""
-    if problem.num_allocations > MAX_CHOICES:
+    if problem.allocations.number > MAX_CHOICES:
         return None
     return LinkSets(problem, suffix).listed(deadline, MAX_AT_ONCE)
 

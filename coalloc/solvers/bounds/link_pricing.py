@@ -101,7 +101,7 @@ def may_price(problem: Problem, suffix: ReleaseSuffix) -> bool:
     """Return whether the jobs are few enough, as are their allocations and the states of the processors."""
     states = math.prod(capacity + 1 for capacity in suffix.capacities)
     entries = states * len(suffix.jobs) * max(len(job.durations) for job in suffix.jobs)
-    return len(suffix.jobs) <= MOST_JOBS and entries <= MOST_ENTRIES and problem.num_allocations <= MAX_CHOICES
+    return len(suffix.jobs) <= MOST_JOBS and entries <= MOST_ENTRIES and problem.allocations.number <= MAX_CHOICES
 
 
 class LinkPricing:

@@ -80,7 +80,7 @@ class ChoiceArrays(NamedTuple):
 def may_check(problem: Problem) -> bool:
     """Return whether links, memory or the scope forbid sets that the processors hold, and the ways to try are few."""
     is_restricted = bool(problem.contended_links) or problem.is_restricted or problem.scope != "platform"
-    return is_restricted and problem.num_allocations <= MAX_CHOICES
+    return is_restricted and problem.allocations.number <= MAX_CHOICES
 
 
 class LinkSets:
@@ -89,7 +89,7 @@ class LinkSets:
     def __init__(self, problem: Problem, suffix: ReleaseSuffix) -> None:
         self._suffix = suffix
         contended = problem.contended_resources
-        limits = [problem.limits[k] for k in contended]
+        limits = [problem.allocations.limits[k] for k in contended]
         left = tuple(limit + SUBTRACTION_NOISE * max(1.0, limit) for limit in limits)
         self._empty = Room(problem.capacities, left)
         self._choices = [

@@ -46,7 +46,7 @@ def positions(criterion: Criterion) -> Positions | None:
     problem = criterion.problem
     if not criterion.is_sum or not problem.jobs or problem.busy or not _have_one_task(problem):
         return None
-    if not problem.has_equal_releases or any(0 in problem.rooms(job) for job in problem.jobs):
+    if not problem.has_equal_releases or any(0 in problem.allocations.rooms(job) for job in problem.jobs):
         return None
     durations, least, slopes = _by_class(criterion)
     if len(slopes) != 1 or not math.isfinite(float(least.sum())):
@@ -69,7 +69,7 @@ def _by_class(criterion: Criterion) -> tuple[Floats, Floats, list[float]]:
     """
     problem = criterion.problem
     units = np.eye(len(problem.classes), dtype=np.int64).tolist()
-    durations = np.array([[problem.mode(job, unit).duration for unit in units] for job in problem.jobs])
+    durations = np.array([[problem.allocations.mode(job, unit).duration for unit in units] for job in problem.jobs])
     least, slopes = np.empty(durations.shape), set[float]()
     for j, row in enumerate(durations.tolist()):
         for g, duration in enumerate(row):
@@ -132,7 +132,7 @@ def assignments_at(problem: Problem, found: Positions) -> Iterator[Assignment]:
         g, after = int(found.classes[j]), int(found.after[j])
         processor = used.setdefault((g, after), 0)
         used[g, after] += 1
-        mode = problem.mode(problem.jobs[j], units[g])
+        mode = problem.allocations.mode(problem.jobs[j], units[g])
         yield Assignment(j, clocks[g][processor], mode)
         clocks[g][processor] += mode.duration
 

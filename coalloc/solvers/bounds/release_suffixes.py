@@ -100,7 +100,7 @@ def _possible_levels(problem: Problem, job: Job, levels: Sequence[SpeedLevel]) -
     if problem.scope == "platform" and not can_saturate(problem, job):
         return levels
     if job.shapes:
-        shapes = [problem.shape_of(job, level.tasks) for level in levels]
+        shapes = [problem.allocations.shape_of(job, level.tasks) for level in levels]
         kept = [lv for lv, shape in zip(levels, shapes, strict=True) if not _is_impossible(problem, shape, lv)]
         return kept or levels[-1:]
     first = 0
@@ -111,19 +111,21 @@ def _possible_levels(problem: Problem, job: Job, levels: Sequence[SpeedLevel]) -
 
 def can_saturate(problem: Problem, job: Job) -> bool:
     """Return whether an even split would load some link above its limit; no other split loads one more."""
-    most = max(link_load(shape.tasks // 2, shape) for shape in problem.shapes(job))
-    return any(most > limit for limit in problem.limits[: problem.num_links])
+    most = max(link_load(shape.tasks // 2, shape) for shape in problem.allocations.shapes(job))
+    return any(most > limit for limit in problem.allocations.limits[: problem.allocations.num_links])
 
 
 def _is_impossible(problem: Problem, job: Job, level: SpeedLevel) -> bool:
     """Return whether every allocation within the classes of a level is proven to saturate a link or break the scope."""
     free = [capacity if g in level.classes else 0 for g, capacity in enumerate(problem.capacities)]
-    if any(True for _ in fillings(problem, job, free, problem.limits)):
+    if any(True for _ in fillings(problem, job, free, problem.allocations.limits)):
         return False
-    if problem.count_allocations(job) > MAX_CHECKED:
+    if problem.allocations.count(job) > MAX_CHECKED:
         return False
-    allocations = (a for a in problem.allocations(job) if all(n <= c for n, c in zip(a, free, strict=True)))
-    return not any(problem.fits_alone(problem.mode(job, allocation)) for allocation in allocations)
+    allocations = (a for a in problem.allocations.of(job) if all(n <= c for n, c in zip(a, free, strict=True)))
+    return not any(
+        problem.allocations.fits_alone(problem.allocations.mode(job, allocation)) for allocation in allocations
+    )
 
 
 def held_by_running(problem: Problem) -> list[tuple[float, tuple[int, ...]]]:

@@ -63,7 +63,7 @@ def _packed(problem: Problem, shapes: Shapes, held: Sequence[float], capacity: f
     is_whole = capacity <= MOST_WHOLE and all(float(size).is_integer() for size in (*sizes, capacity))
     weights = np.array(weightings(sizes.tolist(), int(capacity)) if is_whole else [sizes / capacity])[:, size_of]
     works, busy = weights[:, : len(durations)] * durations, weights[:, len(durations) :]
-    if problem.is_moldable:  # a job takes the shape that weighs least in all
+    if problem.allocations.is_moldable:  # a job takes the shape that weighs least in all
         works = np.minimum.reduceat(works, np.cumsum([0, *map(len, shapes[:-1])]), axis=1)
     suffixes = np.cumsum(works[:, order][:, ::-1], axis=1)[:, ::-1]
     if not len(ends):
@@ -114,7 +114,7 @@ def earliest_ends(problem: Problem) -> list[float]:
 
 def simple_bound(problem: Problem) -> float:
     """Return the best of :func:`longest_job`, :func:`packing`, and what memory, resources and the scope add."""
-    by_scope = [work(problem)] if problem.parts and problem.jobs else []
+    by_scope = [work(problem)] if problem.allocations.parts and problem.jobs else []
     return max([longest_job(problem), packing(problem), *by_scope, *_by_memory(problem), *_by_resources(problem)])
 
 

@@ -126,7 +126,9 @@ class WidePairs:
         for c, (classes, links) in enumerate(self._regions):
             capacities[c] = sum([problem.capacities[g] for g in classes if g in of_either])
             rooms[c] = [self._room(classes, j, level) for j, level in (one, other)]
-            limits[c] = min([problem.limits[k] * (1.0 + LOAD_NOISE) + LOAD_NOISE for k in links], default=np.inf)
+            limits[c] = min(
+                [problem.allocations.limits[k] * (1.0 + LOAD_NOISE) + LOAD_NOISE for k in links], default=np.inf
+            )
         loads, of_other = (self._loads(problem.jobs[j]) for j, _ in (one, other))
         return bool(are_held(capacities, rooms, limits, loads, of_other))
 
@@ -155,7 +157,7 @@ class WidePairs:
         held: Held = x[:, None] + y <= sum(self._problem.capacities[g] for g in classes if g in of_either)
         for k in links:
             load_a, load_b = (self._loads(job)[: len(counts)] for counts, job in ((x, a), (y, b)))
-            held &= load_a[:, None] + load_b <= self._problem.limits[k] * (1.0 + LOAD_NOISE) + LOAD_NOISE
+            held &= load_a[:, None] + load_b <= self._problem.allocations.limits[k] * (1.0 + LOAD_NOISE) + LOAD_NOISE
         return held
 
     def _loads(self, job: Job) -> NDArray[np.float64]:
@@ -165,7 +167,7 @@ class WidePairs:
         return self._tables[job.id]
 
     def _room(self, classes: Sequence[int], j: int, level: SpeedLevel) -> int:
-        rooms = self._problem.rooms(self._problem.jobs[j])
+        rooms = self._problem.allocations.rooms(self._problem.jobs[j])
         return sum(rooms[g] for g in classes if g in level.classes)
 
 

@@ -23,7 +23,9 @@ def work(problem: Problem) -> float:
     For each set of classes that some job is confined to, and each release r: when the work of the jobs that are
     confined to it and arrive at r or later is done, if all its processors do nothing else.
     """
-    usable = [tuple(g for g, room in enumerate(problem.rooms_in_scope(job)) if room) for job in problem.jobs]
+    usable = [
+        tuple(g for g, room in enumerate(problem.allocations.rooms_in_scope(job)) if room) for job in problem.jobs
+    ]
     order = np.argsort(np.array(problem.releases, dtype=float), kind="stable")
     releases = np.array(problem.releases, dtype=float)[order]
     amounts = np.array([_least_work(problem, job, of_job) for job, of_job in zip(problem.jobs, usable, strict=True)])
@@ -40,9 +42,9 @@ def work(problem: Problem) -> float:
 def _least_work(problem: Problem, job: Job, classes: tuple[int, ...]) -> float:
     """Return the least that a job takes of its processors, on the classes that it may use: power times ticks."""
     if job.shapes:
-        return min(_least_work(problem, shape, classes) for shape in problem.shapes(job))
+        return min(_least_work(problem, shape, classes) for shape in problem.allocations.shapes(job))
     if job.times:
-        times = problem.class_times(job)
-        return job.tasks * min(problem.ticks(times[g]) * problem.classes[g].effective_power for g in classes)
+        times = problem.allocations.class_times(job)
+        return job.tasks * min(problem.clock.ticks(times[g]) * problem.classes[g].effective_power for g in classes)
     powers = {problem.classes[g].effective_power for g in classes}
-    return job.tasks * min(problem.ticks(execution_time(job, 1.0 / power)) * power for power in powers)
+    return job.tasks * min(problem.clock.ticks(execution_time(job, 1.0 / power)) * power for power in powers)

@@ -65,8 +65,8 @@ class Lists:
 
     def __init__(self, problem: Problem, costs: Costs) -> None:
         self.problem, self.costs = problem, costs
-        self.num_parts = len(problem.parts) or 1
-        self._part_of = {g: k for k, part in enumerate(problem.parts) for g in part}
+        self.num_parts = len(problem.allocations.parts) or 1
+        self._part_of = {g: k for k, part in enumerate(problem.allocations.parts) for g in part}
         self._start, self._generation = Start.of(problem), Generation(problem)
         self._runs = [
             (run.end, busy.allocation) for run, busy in zip(problem.instance.running, problem.busy, strict=True)
@@ -103,16 +103,16 @@ class Lists:
     def _some_modes(self, j: int) -> Iterator[Mode]:
         """Yield modes of a job that fill the classes of a level one after another, from each on, and what links let."""
         problem, job = self.problem, self.problem.jobs[j]
-        rooms, limits = problem.rooms(job), problem.limits
+        rooms, limits = problem.allocations.rooms(job), problem.allocations.limits
         yield from fillings(problem, job, problem.capacities, limits)
-        for part in problem.parts or (range(len(problem.classes)),):
+        for part in problem.allocations.parts or (range(len(problem.classes)),):
             for level in problem.levels[j]:
                 inside = [g for g in level.classes if g in part]
                 for first in range(len(inside)):
                     allocation = _filled(job.tasks, rooms, inside[first:] + inside[:first])
                     if allocation is not None:
-                        mode = problem.mode(job, allocation)
-                        if problem.fits_alone(mode):
+                        mode = problem.allocations.mode(job, allocation)
+                        if problem.allocations.fits_alone(mode):
                             yield mode
 
     def measured(self, jobs: tuple[Option, ...]) -> Part:
@@ -265,7 +265,7 @@ class _Search:
 
     def _state(self, parts: Sequence[Part], part_of: tuple[int, ...]) -> State:
         problem = self.lists.problem
-        makespan = problem.seconds(max([part.end for part in parts])) - problem.instance.origin
+        makespan = problem.clock.seconds(max([part.end for part in parts])) - problem.instance.origin
         cost = self._worth(self.lists.joules(sum([part.joules for part in parts]), makespan), makespan)
         if makespan > self._limit:
             cost += EXCESS * abs(cost) * (makespan / self._limit - 1.0)

@@ -88,16 +88,19 @@ class EnergyByMakespan:
         powers = [1.0 / problem.classes[g].effective_power for g in first]
         jobs = problem.jobs
         self._tasks = np.array([job.tasks for job in jobs], dtype=float)
-        self._releases = np.array([problem.seconds(r) - origin for r in problem.releases])
+        self._releases = np.array([problem.clock.seconds(r) - origin for r in problem.releases])
         self._durations = np.array(
-            [[problem.seconds(problem.ticks(execution_time(job, power))) for power in powers] for job in jobs]
+            [
+                [problem.clock.seconds(problem.clock.ticks(execution_time(job, power))) for power in powers]
+                for job in jobs
+            ]
         )
-        rooms = np.array([problem.rooms_in_scope(job) for job in jobs], dtype=float)
+        rooms = np.array([problem.allocations.rooms_in_scope(job) for job in jobs], dtype=float)
         self._rooms = np.stack([rooms[:, found].sum(axis=1) for found in members], axis=1)
         self._from = np.unique(np.quantile(self._releases, np.linspace(0.0, 1.0, SUFFIXES), method="lower"))
         self._early_idle = self._idle_before_arrivals()
         self._slot, self._origin = problem.slot, origin
-        self.least = max(0.0, problem.seconds(simple_bound(problem)) - origin) * (1.0 - RELATIVE_TOLERANCE)
+        self.least = max(0.0, problem.clock.seconds(simple_bound(problem)) - origin) * (1.0 - RELATIVE_TOLERANCE)
         """No schedule has a makespan, s, below it."""
 
     def _idle_before_arrivals(self) -> float:

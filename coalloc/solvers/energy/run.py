@@ -213,7 +213,7 @@ class EnergyRun:
         narrow = discretise_for_energy(
             given.instance, given.slot, saturation=given.saturation, scope="node", base=given.base
         )
-        is_possible = all(max(narrow.rooms(job)) >= job.tasks for job in narrow.jobs)
+        is_possible = all(max(narrow.allocations.rooms(job)) >= job.tasks for job in narrow.jobs)
         return narrow if is_possible and len(narrow.jobs) * len(narrow.classes) <= MAX_PLACES else None
 
     def _anneal(self, problem: Problem, iterations: int | None, seconds: float) -> None:
@@ -339,7 +339,7 @@ class EnergyRun:
     def _latest_makespan(self) -> float:
         """Return a makespan, s, of which an optimal schedule has no more."""
         problem, limit = self.problem, self.state.options.makespan_limit
-        return max(0.0, problem.seconds(horizon_within(problem, limit)) - problem.instance.origin)
+        return max(0.0, problem.clock.seconds(horizon_within(problem, limit)) - problem.instance.origin)
 
     def _beside_idle(self, relaxation: EnergyByMakespan, joules_within: Callable[[float], float]) -> SpanBound:
         """Return the bound by what jobs take within a makespan, with idle watts and what runs already draws."""
@@ -439,7 +439,7 @@ class EnergyRun:
     @property
     def _has_modes(self) -> bool:
         """Whether there are so few allocation vectors that they are enumerated."""
-        return self.problem.num_allocations <= MAX_MODES
+        return self.problem.allocations.number <= MAX_MODES
 
     def _unfit(self, makespan_limit: float | None) -> StoppedBy | None:
         """Return why no model is built, and say so: it is too large, or takes longer to build than the time left."""

@@ -23,7 +23,7 @@ def _shared_joules(problem: Problem, costs: Costs, mode: Mode) -> float:
     """Return the joules of a mode on nodes whose other cores are busy as well."""
     pairs = enumerate(mode.allocation)
     extra = sum(n * costs.extra_watts.get(g, 0.0) / problem.capacities[g] for g, n in pairs if n)
-    return costs.joules(mode) + problem.seconds(mode.duration) * extra
+    return costs.joules(mode) + problem.clock.seconds(mode.duration) * extra
 
 
 def frugal_list_schedule(problem: Problem, costs: Costs, order: Sequence[int], latest: float) -> list[Assignment]:
@@ -38,7 +38,7 @@ def frugal_list_schedule(problem: Problem, costs: Costs, order: Sequence[int], l
         tried = []
         for c in found[:FEW_MODES]:
             tried.append(Assignment(j, earliest_start(profile, problem.releases[j], c), c))
-            if problem.seconds(tried[-1].end) <= latest + time_tolerance(latest):
+            if problem.clock.seconds(tried[-1].end) <= latest + time_tolerance(latest):
                 break
         else:
             tried.sort(key=lambda a: a.end, reverse=True)

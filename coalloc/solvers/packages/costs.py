@@ -97,7 +97,7 @@ class ChunkCosts:
 
 def heeds_links(problem: Problem, spreading: Spreading, j: int) -> bool:
     """Return whether a job can load a link that does not carry everything, or memory or constraints count."""
-    limits = tuple(map(min, problem.package.limits, package_limits(problem, j)))[: problem.num_links]
+    limits = tuple(map(min, problem.package.limits, package_limits(problem, j)))[: problem.allocations.num_links]
     return problem.is_restricted or (spreading.most_load(j) > 0.0 and min(limits) < math.inf)
 
 

@@ -97,7 +97,7 @@ def _most_powerful(problem: Problem, placed: Placed) -> Placed:
     chosen: dict[int, Mode] = {}
     for j in sorted(range(len(num_classes)), key=num_classes.__getitem__):
         allocation = filled(problem.jobs[j].tasks, free, by_speed)
-        mode = None if allocation is None else problem.mode(problem.jobs[j], allocation)
+        mode = None if allocation is None else problem.allocations.mode(problem.jobs[j], allocation)
         if mode is None or not all(map(le, mode.loads, package_limits(problem, j))):
             return replace(placed, is_proven=False)
         chosen[j] = mode

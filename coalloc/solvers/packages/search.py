@@ -176,7 +176,7 @@ class PackageSearch:
                     break
                 if all(g in option.before for g, count in enumerate(allocation) if count):
                     continue
-                mode = self.problem.mode(job, allocation)
+                mode = self.problem.allocations.mode(job, allocation)
                 child = _Node(
                     node.place + 1,
                     tuple(map(sub, node.free, allocation)),

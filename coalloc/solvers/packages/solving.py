@@ -223,7 +223,7 @@ def _solved(incumbent: _PackageIncumbent, formulation: str | PackageFormulation)
 def _model_for_the_rest(incumbent: _PackageIncumbent) -> str:
     """Return the formulation for what the search left open; none where all are too large, or there is no time."""
     state, problem = incumbent.state, incumbent.problem
-    modes = problem.num_allocations
+    modes = problem.allocations.number
     places = _num_places(problem)
     if modes <= MAX_MODES:
         name, variables = "mode", modes

@@ -26,7 +26,7 @@ def modes_of(problem: Problem, schedule: Schedule) -> list[Mode]:
     """Return the mode of each job, in the order of the jobs."""
     index = problem.instance.platform.processor_index
     return [
-        problem.mode(job, allocation_of((index[n] for n in schedule[job.id].nodes), problem.classes))
+        problem.allocations.mode(job, allocation_of((index[n] for n in schedule[job.id].nodes), problem.classes))
         for job in problem.jobs
     ]
 
@@ -34,7 +34,7 @@ def modes_of(problem: Problem, schedule: Schedule) -> list[Mode]:
 def _loads(problem: Problem, modes: Sequence[Mode]) -> list[float]:
     """Return the load of each link when the package starts, MB/s, with what runs already."""
     busy = problem.package.busy_loads
-    return [math.fsum([busy[k], *(c.loads[k] for c in modes)]) for k in range(problem.num_links)]
+    return [math.fsum([busy[k], *(c.loads[k] for c in modes)]) for k in range(problem.allocations.num_links)]
 
 
 def total_execution_time(problem: Problem, modes: Sequence[Mode]) -> float:
@@ -45,7 +45,7 @@ def total_execution_time(problem: Problem, modes: Sequence[Mode]) -> float:
         bandwidths = [link.bandwidth for link in problem.instance.platform.links]
         for job, mode in zip(problem.jobs, modes, strict=True):
             if job.processing_share < 1.0:
-                slowdown = communication_slowdown(mode.loads[: problem.num_links], loads, bandwidths)
+                slowdown = communication_slowdown(mode.loads[: problem.allocations.num_links], loads, bandwidths)
                 times.append(job.base_time * (1.0 - job.processing_share) * (slowdown - 1.0))
     return math.fsum(times)
 
@@ -95,18 +95,18 @@ def with_simulated_ends(problem: Problem, schedule: Schedule, modes: Sequence[Mo
     loads: dict[str, Load] = {}
     for run in problem.package.running:
         busy = next(b for b in problem.busy if b.job == run.job.id)
-        loads[run.job.id] = Load(run.job, start, busy.loads[: problem.num_links], 1.0, run.end)
+        loads[run.job.id] = Load(run.job, start, busy.loads[: problem.allocations.num_links], 1.0, run.end)
     for job, mode in zip(problem.jobs, modes, strict=True):
         pairs = zip(problem.classes, mode.allocation, strict=True)
         processing = processing_slowdown(c.effective_power for c, count in pairs if count)
-        loads[job.id] = Load(job, start, mode.loads[: problem.num_links], processing)
+        loads[job.id] = Load(job, start, mode.loads[: problem.allocations.num_links], processing)
     ends = shared_link_ends(loads, [link.bandwidth for link in problem.instance.platform.links])
     return schedule.replace(placements=tuple(p.replace(end=ends[p.job]) for p in schedule))
 
 
 def saturated_links(problem: Problem, modes: Sequence[Mode]) -> str:
     """Return which links saturate when the package starts, and by how much."""
-    loaded = [any(c.loads[k] for c in modes) for k in range(problem.num_links)]
+    loaded = [any(c.loads[k] for c in modes) for k in range(problem.allocations.num_links)]
     links = problem.instance.platform.links
     saturated = [
         f"{quoted(link.name)} (load {load:g}, bandwidth {link.bandwidth:g} MB/s)"

@@ -271,7 +271,7 @@ def _accepts(incumbent: Incumbent) -> bool:
 
 def _accepts_briefly(incumbent: Incumbent) -> bool:
     """Accept what would wait for Pumpkin, and may well be done before; jobs of one mode each are for that."""
-    has_modes = incumbent.problem.num_allocations > len(incumbent.problem.jobs)
+    has_modes = incumbent.problem.allocations.number > len(incumbent.problem.jobs)
     is_apt = has_modes or not incumbent.problem.has_equal_releases
     return is_apt and pumpkin.BEGUN.accepts(incumbent) and _accepts(incumbent)
 

@@ -53,7 +53,7 @@ def _run(incumbent: Incumbent) -> None:
 def _in_turn(incumbent: Incumbent, *limits: Constraint) -> Problem:
     """Return the problem with limits, in which no job ends after all could have in turn."""
     problem = incumbent.problem
-    last = LatestEnd(problem.seconds(problem.horizon_in_turn))
+    last = LatestEnd(problem.clock.seconds(problem.horizon_in_turn))
     return replace(problem, constraints=(*problem.constraints, last, *limits))
 
 

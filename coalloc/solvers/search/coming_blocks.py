@@ -23,6 +23,8 @@ def coming_blocks(problem: Problem) -> list[Busy]:
 
 def _taken(problem: Problem, k: int, blocks: Sequence[Busy]) -> Iterator[Busy]:
     """Yield what blocks take of a resource beside what runs already, from one change to the next."""
-    for start, end, taken in taken_in_pieces(blocks, problem.busy, lambda busy: busy.loads[k], problem.limits[k]):
+    for start, end, taken in taken_in_pieces(
+        blocks, problem.busy, lambda busy: busy.loads[k], problem.allocations.limits[k]
+    ):
         loads = tuple(taken if i == k else 0.0 for i in range(len(problem.resources)))
         yield Busy("", end, (0,) * len(problem.classes), loads, start)

@@ -90,7 +90,7 @@ def may_search(problem: Problem, kind_of: Sequence[int] = ()) -> bool:
     if waits and any(levels[0].duration == 0 for levels in problem.levels):
         return False  # such jobs occupy nothing, but wait here until something ends: before what ends last, or runs on
     num_waiting = math.prod(1 + number for number in Counter(kind_of or problem.kinds).values())
-    return num_waiting <= MAX_WAITING and problem.num_allocations <= MAX_CHOICES
+    return num_waiting <= MAX_WAITING and problem.allocations.number <= MAX_CHOICES
 
 
 class ExtensionSearch(ABC):

@@ -113,7 +113,7 @@ def growth_of(problem: Problem, efficiencies: Sequence[Sequence[float]], *, is_c
 
 def may_compile(problem: Problem) -> bool:
     """Return whether compiled growth takes a problem."""
-    is_plain = problem.has_monotone_capacity and not problem.restricts_spreads
+    is_plain = problem.has_monotone_capacity and not problem.allocations.restricts_spreads
     return is_plain and 0 < len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
 
 

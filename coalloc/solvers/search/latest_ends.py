@@ -29,7 +29,7 @@ class Tardiness(RegularObjective):
     name = "tardiness"
 
     def __init__(self, problem: Problem) -> None:
-        latest = map(problem.seconds, problem.latest_ends)
+        latest = map(problem.clock.seconds, problem.latest_ends)
         self._latest = dict(zip((job.id for job in problem.jobs), latest, strict=True))
 
     def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - a regular objective of the end

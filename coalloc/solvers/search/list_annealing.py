@@ -61,8 +61,8 @@ class Costs:
         """Return the costs of a criterion; None where they are no ramps."""
         problem, rows = criterion.problem, []
         for j, job in enumerate(problem.jobs):
-            for shape in problem.shapes(job):
-                ramps = [criterion.ramp(j, duration) for duration in problem.class_ticks(shape)]
+            for shape in problem.allocations.shapes(job):
+                ramps = [criterion.ramp(j, duration) for duration in problem.allocations.class_ticks(shape)]
                 if None in ramps:
                     return None
                 rows.append(ramps)

@@ -76,7 +76,7 @@ def pool_of(criterion: Criterion) -> Pool | None:
     is_known = criterion.is_sum or criterion.objective.is_latest_end
     if len(problem.classes) != 1 or not is_known or not problem.jobs or problem.is_restricted:
         return None
-    if problem.is_moldable:
+    if problem.allocations.is_moldable:
         return None
     rows = []
     for j, (job, levels) in enumerate(zip(problem.jobs, problem.levels, strict=True)):
@@ -134,7 +134,7 @@ def _run(incumbent: Incumbent) -> None:
     order = np.array([a.job for a in sorted(incumbent.best, key=lambda a: (a.start, a.job))], dtype=np.int64)
     annealing = PoolAnnealing(pool, order, incumbent.state.options.seed)
     annealing.round(1, incumbent.deadline)  # compiles
-    modes = [problem.mode(job, (job.tasks,)) for job in problem.jobs]
+    modes = [problem.allocations.mode(job, (job.tasks,)) for job in problem.jobs]
 
     def round_of(steps: int, deadline: float) -> list[Assignment]:
         annealing.round(steps, deadline)

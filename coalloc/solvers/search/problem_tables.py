@@ -32,8 +32,8 @@ class Tables:
     def of(cls, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> Tables:
         """Return the tables of a problem."""
         problem = generation.problem
-        sets = {classes: number for number, classes in enumerate(sorted(problem.class_sets))}
-        in_order = ((j, shape.tasks) for j, job in enumerate(problem.jobs) for shape in problem.shapes(job))
+        sets = {classes: number for number, classes in enumerate(sorted(problem.speeds.class_sets))}
+        in_order = ((j, shape.tasks) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job))
         shapes = {key: number for number, key in enumerate(in_order)}
         fillings, orders = _fillings(generation, list(sets))
         arrays = (
@@ -126,8 +126,8 @@ def _closed(order: Sequence[int], shared: Mapping[int, tuple[int, ...]]) -> list
 
 def _loads(problem: Problem) -> tuple[Ints, Floats]:
     """Return where the loads of each shape on each contended resource begin, and all of them: equal ones once."""
-    shapes = [shape for job in problem.jobs for shape in problem.shapes(job)]
-    tables = [[problem.load_table(shape, k) for k in problem.contended_resources] for shape in shapes]
+    shapes = [shape for job in problem.jobs for shape in problem.allocations.shapes(job)]
+    tables = [[problem.allocations.load_table(shape, k) for k in problem.contended_resources] for shape in shapes]
     different = {id(table): table for of_shape in tables for table in of_shape}
     firsts = dict(zip(different, np.cumsum([0, *map(len, different.values())]).tolist(), strict=False))
     offsets = np.array([[firsts[id(table)] for table in of_shape] for of_shape in tables], dtype=np.int64)
@@ -143,13 +143,13 @@ def _memories(problem: Problem) -> tuple[Any, ...]:
     """
     return (
         np.array([problem.resources[k].classes[0] for k in problem.contended_memories], dtype=np.int64),
-        np.array([shape.memory or 0.0 for job in problem.jobs for shape in problem.shapes(job)]),
+        np.array([shape.memory or 0.0 for job in problem.jobs for shape in problem.allocations.shapes(job)]),
         len(problem.contended_links),
         np.array(
             [
-                problem.rooms(job) if problem.is_counted(job) else problem.capacities
+                problem.allocations.rooms(job) if problem.allocations.is_counted(job) else problem.capacities
                 for job in problem.jobs
-                for _ in problem.shapes(job)
+                for _ in problem.allocations.shapes(job)
             ],
             dtype=np.int64,
         ),
@@ -164,8 +164,15 @@ def _platform(problem: Problem, sets: Sequence[tuple[int, ...]]) -> tuple[Any, .
     num_classes = len(problem.classes)
     return (
         np.array([[g in classes for g in range(num_classes)] for classes in sets]),
-        np.array([problem.class_ticks(shape) for job in problem.jobs for shape in problem.shapes(job)], dtype=float),
-        np.array([problem.limits[k] for k in problem.contended_resources], dtype=float),
+        np.array(
+            [
+                problem.allocations.class_ticks(shape)
+                for job in problem.jobs
+                for shape in problem.allocations.shapes(job)
+            ],
+            dtype=float,
+        ),
+        np.array([problem.allocations.limits[k] for k in problem.contended_resources], dtype=float),
         np.array([busy.allocation for busy in problem.busy], dtype=np.int64).reshape(-1, num_classes),
         np.array([[busy.loads[k] for k in problem.contended_resources] for busy in problem.busy], dtype=float).reshape(
             len(problem.busy), len(problem.contended_resources)

@@ -317,7 +317,7 @@ class _Digits(PackedNumbers):
     """How processors and loads are written into one whole number."""
 
     def __init__(self, problem: Problem) -> None:
-        self._contended = [(k, problem.limits[k]) for k in problem.contended_resources]
+        self._contended = [(k, problem.allocations.limits[k]) for k in problem.contended_resources]
         super().__init__([*problem.capacities, *(LOAD_UNITS + NOISE_UNITS for _ in self._contended)])
         self.everything += self.guards
 

@@ -350,7 +350,7 @@ def _accepts(incumbent: Incumbent, far: float) -> bool:
 
 def _is_for_it(problem: Problem) -> bool:
     """Return whether a problem is of the kind that the tree is for: its jobs last, and not one by one."""
-    if problem.num_allocations > MAX_CHOICES:
+    if problem.allocations.number > MAX_CHOICES:
         return False
     least = min(level.duration for levels in problem.levels for level in levels)
     return least > 0.0 and problem.declared.is_searched and pool_of(problem) is None

@@ -55,7 +55,12 @@ def machines_of(problem: Problem) -> Machines | None:
     classes = tuple(g for g, capacity in enumerate(problem.capacities) for _ in range(capacity))
     if not (single and len(classes) * len(problem.jobs) <= MAX_PAIRS):
         return None
-    if problem.busy or problem.contended_resources or problem.restricts_spreads or not problem.has_equal_releases:
+    if (
+        problem.busy
+        or problem.contended_resources
+        or problem.allocations.restricts_spreads
+        or not problem.has_equal_releases
+    ):
         return None
     if all(len(levels) == 1 for levels in problem.levels):
         return None  # arc flow is for those
@@ -138,7 +143,7 @@ def _assignments(problem: Problem, machines: Machines, machine_of: Sequence[int]
     found = []
     for j, i in enumerate(machine_of):
         allocation = tuple(int(g == machines.classes[i]) for g in range(len(problem.classes)))
-        mode = problem.mode(problem.jobs[j], allocation)
+        mode = problem.allocations.mode(problem.jobs[j], allocation)
         found.append(Assignment(j, ends[i], mode))
         ends[i] += mode.duration
     return found

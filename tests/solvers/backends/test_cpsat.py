@@ -64,7 +64,7 @@ def test_rounded_down_its_bound_is_the_floor_optimum(seed):
     problem = discretise(instance, slot, "down")
     bound, _ = run(problem)
     floor = brute_force_oas(instance, slot, rounding="down").objective
-    assert max(0.0, problem.seconds(bound) - instance.origin) == pytest.approx(max(0.0, floor), rel=1e-6)
+    assert max(0.0, problem.clock.seconds(bound) - instance.origin) == pytest.approx(max(0.0, floor), rel=1e-6)
 
 
 def test_it_ends_when_nobody_asks_any_more():

@@ -252,5 +252,5 @@ def test_out_of_time_in_the_middle_of_an_lp_the_bound_before_it_is_kept(monkeypa
     for slot in (None, 10.0):
         problem = discretise(instance, slot)
         sets = FeasibleSets(problem)
-        assert problem.seconds(simple_bound(problem)) <= problem.seconds(sets.bound()) <= 90.0
-        assert problem.seconds(sets.branch(max_nodes=10)) <= 90.0
+        assert problem.clock.seconds(simple_bound(problem)) <= problem.clock.seconds(sets.bound()) <= 90.0
+        assert problem.clock.seconds(sets.branch(max_nodes=10)) <= 90.0

@@ -83,7 +83,7 @@ def test_the_table_is_as_large_as_time_and_memory_allow(monkeypatch: pytest.Monk
     assert isinstance(processor_pricing(problem, suffix, math.inf), LargeTablePricing)
     assert isinstance(processor_pricing(problem, suffix, time.perf_counter() + 0.5), MipPricing)  # no time to load it
     for limit, most in (("MOST_ENTRIES", states * sum(levels)), ("MOST_BYTES", states * (len(levels) + 16))):
-        with monkeypatch.incumbent() as patch:
+        with monkeypatch.context() as patch:
             patch.setattr(large_table, limit, most)
             assert may_tabulate(suffix.capacities, suffix.jobs)
             patch.setattr(large_table, limit, most - 1)

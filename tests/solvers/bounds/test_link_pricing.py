@@ -46,7 +46,7 @@ def test_it_finds_what_the_list_of_all_sets_has(
     suffix, rng = first_suffix(problem), np.random.default_rng(seed)
     if not suffix.jobs:
         return
-    with pytest.MonkeyPatch.incumbent() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(link_pricing, "MEMORY", memory)
         search, every = LinkPricing(problem, suffix), listed(problem, suffix)
     for _ in range(4):  # from the second on sets are remembered

@@ -94,7 +94,9 @@ def fits_by_definition(problem: Problem, suffix: ReleaseSuffix, members: tuple[M
     ]
     return any(
         all(sum(c.allocation[g] for c in chosen) <= room for g, room in enumerate(problem.capacities))
-        and all(sum(c.loads[k] for c in chosen) <= limit * (1 + 1e-11) for k, limit in enumerate(problem.limits))
+        and all(
+            sum(c.loads[k] for c in chosen) <= limit * (1 + 1e-11) for k, limit in enumerate(problem.allocations.limits)
+        )
         for chosen in product(*ways)
     )
 

@@ -68,4 +68,4 @@ def test_no_bound_exceeds_the_optimum(seed: int, rounding: Rounding | None, monk
     if best.feasible:
         latest = best.objective + instance.origin
         for bound in (simple_bound(problem), feasible_set_bound(problem)):
-            assert problem.seconds(bound) <= latest + 1e-6
+            assert problem.clock.seconds(bound) <= latest + 1e-6

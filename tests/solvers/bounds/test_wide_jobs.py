@@ -87,7 +87,7 @@ def can_run_together(problem: Problem, jobs: tuple[int, int], durations: tuple[f
     ways = [
         [c for c in problem.modes[j] if c.duration <= d * (1 + 1e-12)] for j, d in zip(jobs, durations, strict=True)
     ]
-    limits = [b + SUBTRACTION_NOISE * max(1.0, b) for b in problem.limits]
+    limits = [b + SUBTRACTION_NOISE * max(1.0, b) for b in problem.allocations.limits]
     return any(
         all(x + y <= most for x, y, most in zip(a.allocation, b.allocation, problem.capacities, strict=True))
         and all(x + y <= most for x, y, most in zip(a.loads, b.loads, limits, strict=True))
@@ -116,9 +116,9 @@ def test_two_that_can_run_together_are_never_parted(drawn: tuple[Instance, float
 @given(slotted_instances(TINY))
 def test_the_bound_is_below_the_optimum(drawn: tuple[Instance, float]) -> None:
     instance, slot = drawn
-    with pytest.MonkeyPatch.incumbent() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feasible_set, "may_check", lambda _: False)
         for of_time in (None, slot):
             problem = discretise(instance, of_time)
-            bound = problem.seconds(feasible_set_bound(problem)) - instance.origin
+            bound = problem.clock.seconds(feasible_set_bound(problem)) - instance.origin
             assert bound <= brute_force_oas(instance, of_time).objective * (1 + 1e-6) + 1e-9

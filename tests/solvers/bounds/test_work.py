@@ -72,4 +72,4 @@ def test_no_schedule_ends_before_the_bound(instance, scope, slot):
     if len(schedule):
         end = max(placement.end for placement in schedule)
         problem = discretise(reduced, slot, "down", scope=scope)
-        assert problem.seconds(max(simple_bound(problem), work(problem))) <= end * (1.0 + 1e-9)
+        assert problem.clock.seconds(max(simple_bound(problem), work(problem))) <= end * (1.0 + 1e-9)

@@ -43,7 +43,7 @@ def test_a_lone_job_moves_to_where_it_ends_first() -> None:
     # One fast node and one at half speed: 10 s against 20 s.
     platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 1.0),))
     problem = discretise(Instance(platform, (Job("J1", 1, 10.0),)), None)
-    slow = Assignment(0, 0.0, problem.mode(problem.jobs[0], (0, 1)))
+    slow = Assignment(0, 0.0, problem.allocations.mode(problem.jobs[0], (0, 1)))
     assert value(improve(problem, [slow], Effort(iterations=10, seed=0)), "makespan") == 10.0
 
 
@@ -147,7 +147,7 @@ def test_jobs_with_too_many_allocations_to_enumerate_are_moved_all_the_same() ->
     platform = Platform(tuple(Cluster(f"C{i}", (NodeGroup(60, 1.0 - 0.1 * i),), 1.0) for i in range(4)))
     jobs = tuple(Job(f"J{i}", 120, 10.0 + i, 1.0, 0.0) for i in range(12))
     problem = discretise(Instance(platform, jobs), None)
-    assert sum(problem.count_allocations(job) for job in jobs) > MAX_MODES
+    assert sum(problem.allocations.count(job) for job in jobs) > MAX_MODES
     first = list_schedule(problem, range(12))
     best = improve(problem, first, Effort(iterations=60, seed=0))
     assert check(problem.instance, schedule_of(problem, best)) == []

@@ -135,7 +135,7 @@ def test_a_schedule_that_ends_when_every_job_has_to_is_found(slot: float | None)
     jobs = [Job(f"J{k}", 1, 10.0 * k, deadline=60.0) for k in (1, 2, 3)]
     problem = discretise(Instance(platform, jobs), slot)
     found = Found(problem, best=math.inf, dual_prices=[levels[0].duration for levels in problem.levels])
-    assert problem.seconds(found.end) == pytest.approx(60.0)
+    assert problem.clock.seconds(found.end) == pytest.approx(60.0)
 
 
 @pytest.mark.parametrize("limits", [{"max_nodes": 0}, {"target": 50.0}])

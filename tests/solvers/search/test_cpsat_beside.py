@@ -26,7 +26,7 @@ def binding(seed, jobs=20):
 def begins(monkeypatch, method, instance, **options):
     """Return whether a method begins after cheap bounds and schedules."""
     begun = []
-    with monkeypatch.incumbent() as patched:
+    with monkeypatch.context() as patched:
         heard = replace(method, run=begun.append)
         patched.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, heard))
         patched.setattr(portfolio, "_may_go_on", lambda _: False)

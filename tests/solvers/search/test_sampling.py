@@ -40,7 +40,7 @@ def test_fast_nodes_are_left_to_those_that_gain_by_them() -> None:
     platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 1.0),))
     jobs = (Job("J0", 1, 8.0, processing_share=1.0), Job("J1", 1, 8.0, processing_share=0.01))
     problem = discretise(Instance(platform, jobs), None)
-    bad = [Assignment(j, 0.0, problem.mode(jobs[j], counts)) for j, counts in ((1, (1, 0)), (0, (0, 1)))]
+    bad = [Assignment(j, 0.0, problem.allocations.mode(jobs[j], counts)) for j, counts in ((1, (1, 0)), (0, (0, 1)))]
     assert last_end(bad) == 16.0
     assert last_end(sample(problem, bad, Effort(iterations=50, seed=0), lower_bound=area(problem))) < 9.0
 

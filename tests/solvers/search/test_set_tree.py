@@ -192,7 +192,7 @@ def test_what_it_does_not_take():
     def accepts(instance, method=METHOD, **options):
         taken = []
         heard = replace(method, run=taken.append, name="heard", repeats=False)
-        with pytest.MonkeyPatch.incumbent() as patched:
+        with pytest.MonkeyPatch.context() as patched:
             patched.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, heard))
             coalloc.solve(instance, **{"slot": "15%", "time_limit": math.inf, "work_limit": 1_000} | options)
         return bool(taken)

@@ -1,4 +1,4 @@
-"""What a problem is set in: classes and resources, the clock, and what each job alone can take of them."""
+"""Where each job may run: modes, room and spreads over clusters, with what they take and how long."""
 
 from __future__ import annotations
 
@@ -6,38 +6,52 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Literal
 
-from coalloc.instance import Instance, Job
+from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.resources import of_nodes, tasks_on_node, tasks_within
-from coalloc.instance.rounding import capacity_limit, slots_down, slots_up
+from coalloc.instance.rounding import capacity_limit
 from coalloc.instance.spread import Spread, Tasks, spread_of
-from coalloc.instance.time_base import TimeBase
-from coalloc.problem.allocation import NodeClass, Scope, Stock, counted_groups, has_too_little, stocks_of
+from coalloc.problem.allocation import (
+    Allocation,
+    NodeClass,
+    Scope,
+    Stock,
+    counted_groups,
+    has_too_little,
+    least_tasks,
+    stocks_of,
+)
 from coalloc.problem.choices import Mode
-from coalloc.problem.constraints import Constraint
-from coalloc.problem.declared import Declared, declared_by
+from coalloc.problem.clock import Clock
+from coalloc.problem.counting import compositions, num_compositions
+from coalloc.problem.declared import Declared
 from coalloc.problem.execution import dedicated_time, execution_time, processing_slowdown
 from coalloc.problem.resources import LinkBandwidth, NodeMemory, Pool, Resource, crowded_nodes
-from coalloc.problem.stated import Release
 
-Rounding = Literal["up", "down"]
 Links = Literal["strict", "shared", "ignore"]
 
 
+MAX_MODES = 200_000
+"""Allocation vectors, over all jobs, beyond which they are not enumerated."""
+
+
 @dataclass(frozen=True)
-class Frame:
-    """What there is, and what each job alone can take of it: see ``coalloc.problem.discretise``."""
+class Allocations:
+    """Where each job may run: its modes, with what they take and how long, and room for its tasks.
+
+    Modes are enumerated where they are few (:data:`MAX_MODES`); where they are many, searches ask for room and
+    spreads instead.
+    """
 
     instance: Instance
     classes: tuple[NodeClass, ...]
-    slot: float | None
-    rounding: Rounding
+    clock: Clock
     links: Links
     saturation: float
     scope: Scope
-    base: TimeBase
-    constraints: tuple[Constraint, ...] = (Release(),)
+    declared: Declared
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -100,42 +114,6 @@ class Frame:
         """Largest total load of each resource, shape ``(num_resources,)``: MB/s (inf where links may saturate), MB."""
         return tuple(resource.limit for resource in self.resources)
 
-    def last_tick(self, seconds: float) -> float:
-        """Return the last tick that is not after a point in time (s), but for the tolerance.
-
-        That is also when an outage begins to be in the way: what ends then ends by it.
-        """
-        if math.isinf(seconds):
-            return seconds
-        if self.slot is None:
-            return self.base.latest_within(seconds)
-        return slots_down(seconds, self.slot, self.base.tolerance)
-
-    def tick_at(self, seconds: float) -> float:
-        """Return a point in time (s) in ticks, rounded as the problem says; in continuous time to the nearest."""
-        return self.base.nearest(seconds) if self.slot is None else self._slots(seconds, self.base.tolerance)
-
-    def tick_from(self, seconds: float) -> float:
-        """Return the first tick that is not before a point in time (s); in slots ``tick_at``."""
-        return self.base.up(seconds) if self.slot is None else self.tick_at(seconds)
-
-    def ticks(self, seconds: float) -> float:
-        """Return a duration (s) in ticks: slots, rounded as the problem says, or seconds, to the nearest whole tick."""
-        return self.base.nearest(seconds) if self.slot is None else self._slots(seconds, 0.0)
-
-    def _slots(self, seconds: float, tolerance: float) -> int:
-        assert self.slot is not None
-        round_to_slots = slots_up if self.rounding == "up" else slots_down
-        return round_to_slots(seconds, self.slot, tolerance)
-
-    def seconds(self, ticks: float) -> float:
-        """Return a duration, or a point in time on the clock of the problem, in seconds."""
-        return ticks if self.slot is None else ticks * self.slot
-
-    def seconds_of(self, tick: float) -> float:
-        """Return a point in time on the user's clock, s."""
-        return self.seconds(tick) + self.base.shift
-
     def loads(self, job: Job, allocation: Sequence[int]) -> tuple[float, ...]:
         """Return what an allocation asks of every resource, shape ``(num_resources,)``."""
         return tuple([r.load(sum([allocation[g] for g in r.classes]), job) for r in self.resources])
@@ -188,12 +166,12 @@ class Frame:
         if job.times:
             times = self.class_times(job)
             seconds = max(time for time, count in zip(times, allocation, strict=True) if count)
-            return Mode(tuple(allocation), seconds, self.ticks(seconds), self.loads(job, allocation))
+            return Mode(tuple(allocation), seconds, self.clock.ticks(seconds), self.loads(job, allocation))
         used = [power for power, count in zip(self.effective_powers, allocation, strict=True) if count]
         known, slowest = self._known_times.setdefault(job, {}), min(used)
         if slowest not in known:
             seconds = execution_time(job, processing_slowdown([slowest]))
-            known[slowest] = seconds, self.ticks(seconds)
+            known[slowest] = seconds, self.clock.ticks(seconds)
         return Mode(tuple(allocation), *known[slowest], self.loads(job, allocation))
 
     def class_times(self, job: Job) -> tuple[float, ...]:
@@ -210,8 +188,10 @@ class Frame:
     def class_ticks(self, job: Job) -> tuple[float, ...]:
         """Return the ticks that a rigid job takes where a class is the slowest it uses, shape ``(num_classes,)``."""
         if job.times:
-            return tuple(map(self.ticks, self.class_times(job)))
-        by_power = {p: self.ticks(execution_time(job, processing_slowdown([p]))) for p in set(self.effective_powers)}
+            return tuple(map(self.clock.ticks, self.class_times(job)))
+        by_power = {
+            p: self.clock.ticks(execution_time(job, processing_slowdown([p]))) for p in set(self.effective_powers)
+        }
         return tuple([by_power[power] for power in self.effective_powers])
 
     def fits_alone(self, mode: Mode) -> bool:
@@ -300,11 +280,6 @@ class Frame:
     def _known_rooms(self) -> dict[Job, tuple[int, ...]]:
         """Rooms so far."""
         return {}
-
-    @cached_property
-    def declared(self) -> Declared:
-        """What the constraints declare of the jobs."""
-        return declared_by(self.constraints, self.instance, is_rounded_down=self.rounding == "down")
 
     def spread(self, job: Job) -> Spread | None:
         """Return what a job in one shape asks of its tasks in each cluster; None where it may be spread in any way."""
@@ -397,7 +372,103 @@ class Frame:
         clusters = range(len(self.instance.platform.clusters))
         return tuple(tuple(g for g, c in enumerate(self.classes) if c.cluster == cluster) for cluster in clusters)
 
+    def count(self, job: Job) -> int:
+        """Return how many allocation vectors a job has; links, scope and what constraints allow aside.
 
-def least_tasks(job: Job) -> int:
-    """Return the tasks of a job in its narrowest shape."""
-    return min([job.tasks, *(shape.tasks for shape in job.shapes)]) if job.shapes else job.tasks
+        Of a job that restricts its tasks in each cluster they are counted up to the limit alone.
+        """
+        rooms = self.rooms(job)
+        if self.restricts_spreads:
+            return sum(self._count_spread(shape, rooms) for shape in self.shapes(job))
+        if rooms not in self._known_counts:
+            most = max(shape.tasks for other in self.jobs for shape in self.shapes(other))
+            self._known_counts[rooms] = num_compositions(most, rooms)
+        return sum([self._known_counts[rooms][shape.tasks] for shape in self.shapes(job)])
+
+    def _count_spread(self, job: Job, rooms: tuple[int, ...]) -> int:
+        """Return how many allocation vectors a job has in one shape."""
+        if not job.is_spread:
+            return num_compositions(job.tasks, rooms)[-1]
+        key = job.tasks, job.spread_limits, rooms  # equal ones are counted once
+        if key not in self._known_spread_counts:
+            found = 0
+            for spread in self.spreads(job, rooms, is_allowed=False):
+                counts = enumerate(spread)
+                found += math.prod(num_compositions(n, self._rooms_in(c, rooms))[-1] for c, n in counts if n)
+                if found > MAX_MODES:
+                    break
+            self._known_spread_counts[key] = found
+        return self._known_spread_counts[key]
+
+    def _rooms_in(self, cluster: int, rooms: Sequence[int]) -> list[int]:
+        """Return the room of the classes of a cluster."""
+        return [room for room, node_class in zip(rooms, self.classes, strict=True) if node_class.cluster == cluster]
+
+    @cached_property
+    def _known_spread_counts(self) -> dict[tuple[object, ...], int]:
+        """Those of spread jobs so far."""
+        return {}
+
+    @cached_property
+    def _known_counts(self) -> dict[tuple[int, ...], list[int]]:
+        """Numbers of allocation vectors so far, by room and by tasks."""
+        return {}
+
+    @cached_property
+    def number(self) -> int:
+        """How many allocation vectors all jobs have."""
+        return sum(map(self.count, self.jobs))
+
+    @cached_property
+    def modes(self) -> tuple[tuple[Mode, ...], ...]:
+        """Every mode of each job that fits on the empty platform, shape ``(num_jobs,)``.
+
+        Raises ``CoallocError`` if there are more than ``MAX_MODES``.
+        """
+        if self.number > MAX_MODES:
+            raise CoallocError(
+                f"the jobs have {self.number:,} allocation vectors on {len(self.classes)} node classes, above "
+                f"the limit of {MAX_MODES:,}; use formulation='count' (model pas: 'node')"
+            )
+        return tuple(map(self.modes_of, range(len(self.jobs))))
+
+    def modes_of(self, j: int) -> tuple[Mode, ...]:
+        """Return every mode of a job, by index, that fits alone."""
+        job = self.jobs[j]
+        found = (self.mode(job, allocation) for allocation in self.of(job))
+        return tuple(mode for mode in found if self.fits_alone(mode))
+
+    def of(self, job: Job) -> Iterator[Allocation]:
+        """Yield every allocation vector of a job within the scope, links aside: by shape, in lexicographic order."""
+        rooms = self.rooms(job)
+        if job.shapes:
+            for shape in self.shapes(job):
+                yield from self.of(shape)
+            return
+        if self.spread(job) is not None:
+            yield from self._spread_allocations(job, rooms)
+            return
+        if self.scope == "platform":
+            yield from compositions(job.tasks, rooms)
+            return
+        for cluster in range(len(self.instance.platform.clusters)):
+            inside = [n if c.cluster == cluster else 0 for n, c in zip(rooms, self.classes, strict=True)]
+            if self.scope == "cluster":
+                yield from compositions(job.tasks, inside)
+            else:
+                yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
+
+    def _spread_allocations(self, job: Job, rooms: Sequence[int]) -> Iterator[Allocation]:
+        """Yield every allocation vector of a job that is spread, by spread."""
+        inside: dict[int, list[int]] = {}
+        for g, node_class in enumerate(self.classes):
+            inside.setdefault(node_class.cluster, []).append(g)
+        for spread in self.spreads(job, rooms):
+            used = [(inside[c], count) for c, count in enumerate(spread) if count]
+            for parts in product(*(compositions(count, [rooms[g] for g in classes]) for classes, count in used)):
+                allocation = [0] * len(rooms)
+                for (classes, _), counts in zip(used, parts, strict=True):
+                    for g, count in zip(classes, counts, strict=True):
+                        allocation[g] = count
+                if self.scope != "node" or max(allocation) == job.tasks:
+                    yield tuple(allocation)
