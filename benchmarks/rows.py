@@ -34,10 +34,10 @@ from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
+from coalloc.instance.constraints import Constraint
 from coalloc.models import formulation_of
 from coalloc.objectives import Criterion, RegularObjective
 from coalloc.problem import Problem, slot_seconds
-from coalloc.problem.constraints import Constraint
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.constraints import (
     KINDS,

@@ -8,7 +8,7 @@ import pytest
 
 import coalloc
 from coalloc.instance import Instance
-from coalloc.problem.constraints import Constraint, LatestEnd
+from coalloc.instance.constraints import Constraint, LatestEnd
 from coalloc.testing import SmallSize, brute_force_oas
 from coalloc.testing.brute_force import Objective
 from coalloc.testing.constraints import KINDS, Kind, small_constraint

@@ -20,7 +20,7 @@ from coalloc.extend import (
     TimeBounds,
     TimeRow,
 )
-from coalloc.problem.constraints import Declaration, PlacedJob
+from coalloc.instance.constraints import Declaration, PlacedJob
 from coalloc.solvers.backends import cpsat
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
 

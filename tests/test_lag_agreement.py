@@ -10,9 +10,9 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.instance.constraints import TimeRow
 from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import discretise
-from coalloc.problem.constraints import TimeRow
 from coalloc.testing import brute_force_oas
 from coalloc.testing.constraints import Lag
 from tests.small_instances import TINY, small_instance

@@ -16,10 +16,10 @@ from coalloc.explanations.infeasible import why_no_schedule
 from coalloc.explanations.reasons import Explanation, Reason
 from coalloc.explanations.waiting import why_waits
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.constraints import Constraint, LatestEnd
 from coalloc.objectives import Criterion, Objective, RegularObjective, objective_of
 from coalloc.problem import Links, Problem, Slot, discretise, slot_seconds
 from coalloc.problem.allocation import Scope
-from coalloc.problem.constraints import Constraint, LatestEnd
 from coalloc.problem.fixed import Fixed, fixings, pinned
 from coalloc.schedule import Placement, Schedule
 from coalloc.schedule.observed import in_shapes

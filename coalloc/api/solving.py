@@ -18,6 +18,7 @@ from coalloc.checker import check
 from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.documents.errors import ArgumentError, Fault
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.constraints import Constraint
 from coalloc.models.registry import (
     ENERGY_FORMULATIONS,
     Formulation,
@@ -29,7 +30,6 @@ from coalloc.objectives import OBJECTIVES, Criterion, Objective, RegularObjectiv
 from coalloc.power.sites import Working
 from coalloc.problem import Links, Slot, discretise, slot_seconds
 from coalloc.problem.allocation import Scope
-from coalloc.problem.constraints import Constraint
 from coalloc.problem.fixed import Fixed, fixings
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.backends.failing import noting

@@ -16,9 +16,9 @@ from coalloc.documents.values import Count
 from coalloc.heuristics.over_time import Admission
 from coalloc.heuristics.snapshots import snapshot_of_now
 from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.constraints import AllowedNodes, Constraint, Declaration
 from coalloc.problem import Links, Mode, Problem, discretise, shortage
 from coalloc.problem.allocation import Scope
-from coalloc.problem.constraints import AllowedNodes, Constraint, Declaration
 from coalloc.rules.orders import ordered_at
 from coalloc.rules.selection import selected
 from coalloc.simulator.policy import Start, State

@@ -99,6 +99,13 @@ class Platform(Value):
         if faults:
             raise InstanceError(faults)
 
+    def total_of(self, resource: str) -> float:
+        """Return what the platform, its clusters and its nodes together have of a resource."""
+        groups = (group for cluster in self.clusters for group in cluster.nodes)
+        of_all_nodes = sum(group.count * group.resources.get(resource, 0.0) for group in groups)
+        of_clusters = sum(cluster.resources.get(resource, 0.0) for cluster in self.clusters)
+        return self.resources.get(resource, 0.0) + of_clusters + of_all_nodes
+
     @cached_property
     def num_processors(self) -> int:
         """Number of processors of all clusters."""

@@ -24,14 +24,6 @@ def level_of(platform: Platform, resource: str) -> Level:
     return "cluster" if any(resource in cluster.resources for cluster in platform.clusters) else "node"
 
 
-def total_of(platform: Platform, resource: str) -> float:
-    """Return what all places together have of a resource."""
-    groups = (group for cluster in platform.clusters for group in cluster.nodes)
-    of_all_nodes = sum(group.count * group.resources.get(resource, 0.0) for group in groups)
-    of_clusters = sum(cluster.resources.get(resource, 0.0) for cluster in platform.clusters)
-    return platform.resources.get(resource, 0.0) + of_clusters + of_all_nodes
-
-
 def with_more(platform: Platform, resource: str, factor: float) -> Platform:
     """Return a platform that has so many times as much of a resource wherever it has some."""
 

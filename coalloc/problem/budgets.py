@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError
+from coalloc.instance.constraints import Budget, Tasks
 from coalloc.problem.allocation import Allocation, tasks_per_cluster
 from coalloc.problem.allocations import Allocations
 from coalloc.problem.choices import Mode
-from coalloc.problem.constraints import Budget, Tasks
 
 
 @dataclass(frozen=True, slots=True)

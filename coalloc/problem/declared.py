@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from coalloc.documents.text import quoted
 from coalloc.instance import Instance
 from coalloc.instance.calendar import Calendar
-from coalloc.instance.features import UnsupportedFeature
-from coalloc.problem.constraints import (
+from coalloc.instance.constraints import (
     AllowedNodes,
     AllowedShapes,
     AllowedSpreads,
@@ -27,6 +26,7 @@ from coalloc.problem.constraints import (
     TimeRow,
     name_of,
 )
+from coalloc.instance.features import UnsupportedFeature
 
 
 @dataclass(slots=True)

@@ -9,17 +9,17 @@ from typing import Annotated
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.constraints import Constraint
 from coalloc.instance.features import UnsupportedFeature, refuse_unsupported
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allocation import Scope, node_classes, reserved_nodes, switched_classes
 from coalloc.problem.allocations import MAX_MODES, Links
 from coalloc.problem.clock import Rounding
-from coalloc.problem.constraints import Constraint
 from coalloc.problem.declared import told_apart
 from coalloc.problem.lowering import lowered
 from coalloc.problem.problem import Problem
 from coalloc.problem.resources import crowded_nodes
-from coalloc.problem.stated import Stated, stated
+from coalloc.problem.stated import Stated
 
 EXACT_METHODS = "exact methods, bounds and replay"
 """What errors call all that a :class:`Problem` is made for."""
@@ -97,7 +97,7 @@ def discretise(
     reserved = reserved_nodes(instance.platform, instance.running, EXACT_METHODS)
     apart = [*reserved, *told_apart(constraints, instance), *({node} for node in crowded_nodes(instance))]
     classes = node_classes(instance.platform, scope, instance.largest_task_memory, apart)
-    kept = (*stated(instance), *constraints)
+    kept = (Stated(), *constraints)
     problem = Problem(instance, classes, slot, rounding, links, saturation, scope, base, kept)
     _refuse_unlisted(problem)
     _refuse_split(problem)
@@ -160,5 +160,5 @@ def discretise_for_energy(
 ) -> Problem:
     """Return :func:`discretise` rounded up, with classes in which it shows which nodes have a busy core."""
     instance.refuse_shared_nodes(EXACT_METHODS)
-    classes, kept = switched_classes(instance.platform, scope), tuple(stated(instance))
+    classes, kept = switched_classes(instance.platform, scope), (Stated(),)
     return Problem(instance, classes, slot, "up", "strict", saturation, scope, base or instance.time_base, kept)

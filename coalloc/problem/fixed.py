@@ -17,10 +17,7 @@ from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.documents.values import NONE, Count, Listed, Seconds, Text, Value, value
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
-from coalloc.instance.processor_names import NamesField, ProcessorNames
-from coalloc.instance.rounding import is_whole
-from coalloc.problem.allocation import NodeClass, Scope, node_classes, reserved_nodes
-from coalloc.problem.constraints import (
+from coalloc.instance.constraints import (
     AllowedNodes,
     AllowedShapes,
     Constraint,
@@ -29,6 +26,9 @@ from coalloc.problem.constraints import (
     PlacedJob,
     TimeBounds,
 )
+from coalloc.instance.processor_names import NamesField, ProcessorNames
+from coalloc.instance.rounding import is_whole
+from coalloc.problem.allocation import NodeClass, Scope, node_classes, reserved_nodes
 from coalloc.problem.declared import told_apart
 
 NO_NODES: Any = ProcessorNames(())

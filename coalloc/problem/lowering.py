@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, as_resources
+from coalloc.instance.constraints import Constraint, Cumulative, Declaration, Kept, name_of
 from coalloc.instance.limits import Limit
-from coalloc.problem.constraints import Constraint, Cumulative, Declaration, Kept, name_of
 
 
 def lowered(instance: Instance, constraints: Iterable[Constraint]) -> tuple[Instance, tuple[Constraint, ...]]:

@@ -17,6 +17,7 @@ from graphlib import CycleError, TopologicalSorter
 from coalloc.documents.text import quoted
 from coalloc.instance import Instance, Job
 from coalloc.instance.calendar import Calendar, common_period
+from coalloc.instance.constraints import Constraint, NotTogether, TimeRow
 from coalloc.instance.rounding import slots_down, slots_up
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allocation import NodeClass, Scope, Stock
@@ -26,14 +27,13 @@ from coalloc.problem.blocks import Busy, blocks_of, busy_of
 from coalloc.problem.budgets import BudgetRow, budget_row
 from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
 from coalloc.problem.clock import Clock, Rounding
-from coalloc.problem.constraints import Constraint, NotTogether, TimeRow
 from coalloc.problem.counting import numbered
 from coalloc.problem.declared import Declared, declared_by
 from coalloc.problem.levels import SpeedLevels
 from coalloc.problem.ordering import acyclic
 from coalloc.problem.package import Package, package_of
 from coalloc.problem.resources import Countable, NodeMemory, Resource
-from coalloc.problem.stated import Release
+from coalloc.problem.stated import Stated
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Problem:
     saturation: float
     scope: Scope
     base: TimeBase
-    constraints: tuple[Constraint, ...] = (Release(),)
+    constraints: tuple[Constraint, ...] = (Stated(),)
 
     @cached_property
     def declared(self) -> Declared:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from coalloc.documents.text import quoted
 from coalloc.instance import Instance
-from coalloc.instance.features import UnsupportedFeature
+from coalloc.instance.features import FEATURES, UnsupportedFeature
 from coalloc.simulator.gangs import Gang, gangs_of
 
 Event = Literal["start", "end"]
@@ -18,10 +18,7 @@ Wait = tuple[int, Event, float]
 
 @dataclass(slots=True)
 class Readiness:
-    """What jobs, by index, still wait for, and from when on they may join the queue, s.
-
-    A lag below 0 counts as 0: what time it counts from is not known before that time.
-    """
+    """What jobs, by index, still wait for, and from when on they may join the queue, s."""
 
     waits: dict[int, int]
     followers: dict[tuple[int, Event], list[tuple[int, float]]]
@@ -34,11 +31,12 @@ class Readiness:
 
         Raises :class:`UnsupportedFeature` where jobs wait for each other.
         """
-        if not {"after", "lags"} & instance.features:
+        waiting = _waits(instance)
+        if not waiting:
             return None
         gang_of = {j: gang for gang in gangs_of(instance) for j in gang.members}
         waits, followers = dict[int, int](), dict[tuple[int, Event], list[tuple[int, float]]]()
-        for j, (other, event, least) in sorted(_waits(instance)):
+        for j, (other, event, least) in sorted(waiting):
             if j in gang_of and gang_of[j] is gang_of.get(other) and event == "start" and least == 0.0:
                 continue
             waits[j] = waits.get(j, 0) + 1
@@ -59,11 +57,8 @@ def _waits(instance: Instance) -> set[tuple[int, Wait]]:
     """Return what each job waits for, each once."""
     jobs = [*instance.jobs, *(run.job for run in instance.running)]
     number = {job.id: index for index, job in enumerate(jobs)}
-    found = set[tuple[int, Wait]]()
-    for j, job in enumerate(instance.jobs):
-        found.update((j, (number[other], "end", 0.0)) for other in job.after)
-        found.update((j, (number[lag.after], lag.from_, max(lag.min, 0.0))) for lag in job.lags)
-    return found
+    waits = (wait for name in instance.features for wait in FEATURES[name].waits(instance))
+    return {(number[wait.job], (number[wait.other], wait.event, wait.seconds)) for wait in waits}
 
 
 def _refuse_circles(

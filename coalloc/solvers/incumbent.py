@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from coalloc.documents.errors import InternalError
+from coalloc.instance.constraints import name_of
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
-from coalloc.problem.constraints import name_of
 from coalloc.problem.declared import ties
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.effort import Effort

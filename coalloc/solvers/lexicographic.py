@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.constraints import Constraint
 from coalloc.objectives import Objective, RegularObjective
-from coalloc.problem.constraints import Constraint
 from coalloc.schedule import Schedule
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.oas import solve_oas

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.constraints import Constraint, Declaration, PlacedJob, TimeBounds
 from coalloc.objectives import RegularObjective
-from coalloc.problem.constraints import Constraint, Declaration, PlacedJob, TimeBounds
 
 
 @dataclass(frozen=True)

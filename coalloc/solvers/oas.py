@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from coalloc.checker import check
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.constraints import Constraint, LatestEnd
+from coalloc.instance.features.feature import Condition
 from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, TimeSumRow, discretise
-from coalloc.problem.constraints import Constraint, LatestEnd
 from coalloc.problem.declared import declared_by, ties
 from coalloc.problem.fixed import Fixings
 from coalloc.rules.serial_sgs import assignments_of, completions, on_grid, start_in_order
@@ -37,7 +38,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.list_schedules import first_schedule
 from coalloc.solvers.model_run import ModelRun
 from coalloc.solvers.portfolio import close, tell_limit
-from coalloc.solvers.reasons import Reason, irreducible, is_beyond_one_job
+from coalloc.solvers.reasons import irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.search.faults_alone import search_by_faults
 from coalloc.solvers.slot_choice import missing_slot
@@ -171,7 +172,7 @@ def _explained(
         return None if result.status is SolveStatus.UNKNOWN else result.status is not SolveStatus.INFEASIBLE
 
     keeps_running = any(ties(c, state.instance) and not isinstance(c, KNOWN) for c in constraints)
-    reasons, is_proven = list[Reason](), False
+    reasons, is_proven = list[Condition](), False
     if state.remaining > LEAST_TEST:
         reasons, is_proven = irreducible(state.instance, has_schedule, keeps_running=keeps_running)
     if not reasons:

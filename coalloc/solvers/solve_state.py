@@ -12,9 +12,9 @@ from coalloc.checker import check
 from coalloc.documents.errors import InternalError
 from coalloc.documents.text import visible
 from coalloc.instance import Instance
+from coalloc.instance.constraints import Constraint, LatestEnd
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Links
-from coalloc.problem.constraints import Constraint, LatestEnd
 from coalloc.problem.fixed import Fixings
 from coalloc.schedule import Schedule
 from coalloc.solvers.limits import AtMost

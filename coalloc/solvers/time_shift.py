@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coalloc.instance import Instance, Job
+from coalloc.instance.constraints import Constraint, LatestEnd
 from coalloc.instance.rounding import slots_down
 from coalloc.instance.time_base import TimeBase
 from coalloc.objectives import OBJECTIVES, Objective
-from coalloc.problem.constraints import Constraint, LatestEnd
 from coalloc.problem.fixed import Fixings
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.solve_state import KNOWN

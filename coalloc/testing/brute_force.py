@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.instance.constraints import AllowedNodes, Constraint, MostTasks, TimeBounds
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
 from coalloc.objectives.objective import RegularObjective
 from coalloc.problem.allocation import (
@@ -45,7 +46,6 @@ from coalloc.problem.allocation import (
     switched_classes,
     tasks_per_cluster,
 )
-from coalloc.problem.constraints import AllowedNodes, Constraint, MostTasks, TimeBounds
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 from coalloc.testing.brute_force_lags import Difference, LagSearch, lag_differences
 from coalloc.testing.brute_force_lags import Fixed as FixedDemand

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from coalloc.instance import Instance, Job
-from coalloc.problem.constraints import (
+from coalloc.instance.constraints import (
     AllowedNodes,
     Budget,
     Constraint,
@@ -26,7 +26,6 @@ from coalloc.problem.constraints import (
     TimeRow,
 )
 from coalloc.problem.execution import execution_time
-from coalloc.problem.stated import Times
 
 SLACK = 1e-6
 """Seconds by which a schedule may break a constraint on times."""
@@ -78,7 +77,7 @@ class Lag(Constraint):
         if lag < self.least - SLACK:
             yield f"the {' of '.join(self.later)} is {lag:g} s after the {' of '.join(self.earlier)}"
 
-    def _lag(self, spans: Times) -> float:
+    def _lag(self, spans: Mapping[str, tuple[float, float]]) -> float:
         return spans[self.later[1]][self.later[0] == "end"] - spans[self.earlier[1]][self.earlier[0] == "end"]
 
 

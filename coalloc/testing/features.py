@@ -15,7 +15,6 @@ from coalloc.instance.features import FEATURES
 from coalloc.instance.lags import Lag
 from coalloc.instance.limits import Limit
 from coalloc.instance.processor_names import ProcessorNames
-from coalloc.instance.resources import total_of
 from coalloc.instance.spread import spread_of
 from coalloc.instance.windows import Window
 from coalloc.problem.execution import execution_time
@@ -203,7 +202,7 @@ def _shape(rng: np.random.Generator, job: Job, tasks: int) -> Shape:
 
 def _with_resources(rng: np.random.Generator, instance: Instance) -> Instance:
     """Return an instance in which most jobs take of one or two resources: of the platform, of clusters or of nodes."""
-    names = [name for name in ("licences", "watts") if total_of(instance.platform, name) == 0.0]
+    names = [name for name in ("licences", "watts") if instance.platform.total_of(name) == 0.0]
     for name in names[: int(rng.integers(1, 3))]:
         instance = _with_resource(rng, instance, name)
     return instance

@@ -33,7 +33,7 @@ from coalloc.documents.values import (
     value,
 )
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
-from coalloc.instance.consistency import duplicate_faults
+from coalloc.instance.read import duplicate_faults
 
 V = TypeVar("V")
 

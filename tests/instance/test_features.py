@@ -121,9 +121,9 @@ def test_unknown_names_are_faults():
             [RunningJob(Job("R1", 1, 1.0), ["C1/0"], 5.0)],
         )
     assert lines(caught) == [
+        "jobs[0].after[0]: must be a job of the instance, got 'J2'",
         "jobs[1].eligible[1]: must be a cluster of the platform, got 'C2'",
         "jobs[1].requires[1]: must be a feature of some node of the platform, got 'ssd'",
-        "jobs[0].after[0]: must be a job of the instance, got 'J2'",
     ]
 
 

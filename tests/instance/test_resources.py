@@ -6,7 +6,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape
-from coalloc.instance.resources import contended_nodes, level_of, tasks_on_node, tasks_within, total_of, with_more
+from coalloc.instance.resources import contended_nodes, level_of, tasks_on_node, tasks_within, with_more
 
 GROUPS = [NodeGroup(2, 1.0, cores=2, resources={"gpus": 1.0}), NodeGroup(3, 1.0)]
 PLATFORM = Platform(
@@ -27,9 +27,9 @@ def faults(make) -> list[str]:
 def test_where_a_resource_is():
     assert [level_of(PLATFORM, name) for name in ("watts", "licences", "gpus")] == ["platform", "cluster", "node"]
     # 2 nodes with 1 GPU and one with 4; twice as much of them is 12, of what else there is as much as before.
-    assert [total_of(PLATFORM, name) for name in ("watts", "licences", "gpus")] == [100.0, 4.0, 6.0]
+    assert [PLATFORM.total_of(name) for name in ("watts", "licences", "gpus")] == [100.0, 4.0, 6.0]
     more = with_more(PLATFORM, "gpus", 2.0)
-    assert [total_of(more, name) for name in ("watts", "licences", "gpus")] == [100.0, 4.0, 12.0]
+    assert [more.total_of(name) for name in ("watts", "licences", "gpus")] == [100.0, 4.0, 12.0]
 
 
 def test_how_many_tasks_a_place_can_have():

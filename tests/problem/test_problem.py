@@ -24,9 +24,9 @@ from coalloc.instance import (
     Switch,
     Window,
 )
+from coalloc.instance.constraints import Constraint, Declaration, LatestEnd, NotTogether
 from coalloc.problem import Problem, Rounding, compositions, discretise, shortage, slot_seconds
 from coalloc.problem.allocation import Scope
-from coalloc.problem.constraints import Constraint, Declaration, LatestEnd, NotTogether
 from coalloc.testing.constraints import EndBy
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW

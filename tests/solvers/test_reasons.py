@@ -70,9 +70,9 @@ def test_each_reason_is_needed_and_what_is_not_proven_is_said():
     told = [reason.sentence for reason in reasons_of(instance)]
     assert told == [
         "job 'A' must end by 9 s",
-        "job 'A' may only use 'C1'",
         "job 'B' must start after the end of 'A'",
         "job 'B' must start after the end of 'R'",
+        "job 'A' may only use 'C1'",
         "job 'R' runs until 5 s",
     ]
 

@@ -11,8 +11,8 @@ import pytest
 import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
+from coalloc.instance.constraints import Constraint, LatestEnd
 from coalloc.objectives import OBJECTIVES
-from coalloc.problem.constraints import Constraint, LatestEnd
 from coalloc.problem.fixed import fixings
 from coalloc.solvers import oas
 from coalloc.solvers.incumbent import Incumbent

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coalloc.instance import Job
-from coalloc.instance.resources import total_of
 from coalloc.problem import Problem, SpeedLevel
 from coalloc.problem.execution import link_load
 from coalloc.rules.serial_sgs import fillings
@@ -92,7 +91,7 @@ def levelled_jobs(problem: Problem, *, use_links: bool) -> list[LevelledJob]:
 
 def _shares(problem: Problem, job: Job, tasks: int) -> tuple[float, ...]:
     """Return the share that a job takes at least of each resource: all places that have it as one."""
-    totals = ((name, total_of(problem.instance.platform, name)) for name in problem.instance.resources_asked)
+    totals = ((name, problem.instance.platform.total_of(name)) for name in problem.instance.resources_asked)
     return tuple(job.amount(name, tasks) / total if total else 0.0 for name, total in totals)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance import Platform
-from coalloc.instance.resources import Level, level_of, total_of
+from coalloc.instance.resources import Level, level_of
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.rules.dual_feasible import weightings
@@ -125,7 +125,7 @@ def _by_resources(problem: Problem) -> Iterator[float]:
 
 def resource_packing(problem: Problem, resource: str) -> float:
     """Return packing by a resource: all places that have it as one, of which a job takes as in one place alone."""
-    total = total_of(problem.instance.platform, resource)
+    total = problem.instance.platform.total_of(resource)
     if total <= 0.0:
         return 0.0
     shapes: Shapes = [

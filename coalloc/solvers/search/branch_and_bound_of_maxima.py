@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from coalloc.instance.constraints import Constraint, LatestEnd
 from coalloc.problem import Problem
-from coalloc.problem.constraints import Constraint, LatestEnd
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.method import Method

@@ -10,11 +10,11 @@ import pytest
 import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
+from coalloc.instance.constraints import LatestEnd
 from coalloc.instance.features import FEATURES
 from coalloc.objectives.criterion import Criterion
 from coalloc.objectives.registry import regular_objective
 from coalloc.problem import Problem, discretise
-from coalloc.problem.constraints import LatestEnd
 from coalloc.problem.fixed import Fixed, fixings
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat

@@ -8,8 +8,8 @@ import pytest
 
 import coalloc
 from coalloc.instance import Instance
+from coalloc.instance.constraints import Constraint, Declaration, LatestEnd, PlacedJob, TimeBounds
 from coalloc.problem import discretise
-from coalloc.problem.constraints import Constraint, Declaration, LatestEnd, PlacedJob, TimeBounds
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.search.latest_ends import Tardiness
 from coalloc.testing import SmallSize, brute_force_oas

@@ -7,9 +7,9 @@ import pytest
 
 import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.instance.constraints import Constraint, MostTasks
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem, discretise
-from coalloc.problem.constraints import Constraint, MostTasks
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, book
 from coalloc.solvers import list_schedules, portfolio

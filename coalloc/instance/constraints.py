@@ -13,13 +13,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 
 from coalloc.display.wording import instant_text, plural
+from coalloc.documents.errors import CoallocError
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.calendar import Calendar
+from coalloc.instance.job import Job
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, capacity_limit
+
+if TYPE_CHECKING:
+    from coalloc.instance.instance import Instance
 
 Tasks = tuple[int, ...]
 """Tasks of a job in each cluster, shape ``(num_clusters,)``."""
@@ -520,7 +524,7 @@ class Cumulative(Single):
         for time in sorted({timed[job].start for job in amounts}):
             active = [job for job in amounts if timed[job].start - slack <= time < timed[job].end - slack]
             total = math.fsum(amounts[job] for job in active)
-            if total > capacity_limit(self.capacity) and not all(isinstance(timed[job], RunningJob) for job in active):
+            if total > capacity_limit(self.capacity) and not placed.by_id.keys().isdisjoint(active):
                 listed = ", ".join(map(quoted, active))
                 yield f"jobs {listed} take {total:g} at {instant_text(time)}, must be at most {self.capacity:g}"
                 return

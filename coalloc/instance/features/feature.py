@@ -1,0 +1,109 @@
+"""What a modelling feature is: fields, and all that the rest of the code asks about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from coalloc.documents.errors import CoallocError, Fault
+from coalloc.instance.constraints import Declaration
+from coalloc.instance.job import Job
+
+if TYPE_CHECKING:
+    from coalloc.instance.instance import Instance
+
+
+class Stated(NamedTuple):
+    """What an instance states, or a document as it was parsed: jobs that may use features, with their places, and more.
+
+    ``ids`` are those of the ``num_jobs`` jobs to schedule, then those of running jobs.
+    """
+
+    jobs: Sequence[tuple[int, object]]
+    ids: Sequence[str | None]
+    num_jobs: int
+    running: Sequence[object]
+    platform: object
+    limits: Sequence[object]
+
+
+class Wait(NamedTuple):
+    """In a simulation a job joins the queue a time (s) after another (by id) has started or ended, or later."""
+
+    job: str
+    other: str
+    event: Literal["start", "end"]
+    seconds: float
+
+
+class Condition(NamedTuple):
+    """What an instance asks for, in words, and the instance that does not."""
+
+    sentence: str
+    left_out: Callable[[Instance], Instance]
+
+
+def none_of_it(_: object) -> Iterator[object]:
+    """Yield nothing: a feature that has no such side."""
+    return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A modelling feature: the fields that state it (``Class.field``), and whether an instance uses it.
+
+    ``faults`` are errors of what is stated, ``platform_faults`` those of a platform. ``declare`` returns the feature as
+    constraints, ``waits`` what jobs wait for in a simulation, and ``conditions`` what could be done without, to explain
+    that there is no schedule. What none of these say of it are capacities, run times and shapes: methods read fields.
+    """
+
+    fields: tuple[str, ...]
+    is_used: Callable[[Instance], bool]
+    faults: Callable[[Stated], Iterable[Fault]] = lambda _: ()
+    platform_faults: Callable[[object], Iterable[Fault]] = lambda _: ()
+    declare: Callable[[Instance], Iterable[Declaration]] = lambda _: ()
+    waits: Callable[[Instance], Iterable[Wait]] = lambda _: ()
+    conditions: Callable[[Instance], Iterable[Condition]] = lambda _: ()
+
+
+class UnsupportedFeature(CoallocError):  # noqa: N818 - what it is, not that it is an error
+    """A method does not support a modelling feature that an instance uses; raised before any work begins.
+
+    Attributes
+    ----------
+    method : str
+        The method.
+    features : tuple of str
+        Names of the features that it does not support.
+
+    See Also
+    --------
+    coalloc.solve : Supports every feature with regular objectives.
+
+    Notes
+    -----
+    docs/modelling-features.md lists which method supports which feature.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> job = coalloc.Job("J1", tasks=1, base_time=10.0, deadline=20.0)
+    >>> instance = coalloc.example("pas-figure-3.3").replace(jobs=[job])
+    >>> try:
+    ...     coalloc.solve(instance, model="pas")
+    ... except coalloc.UnsupportedFeature as error:
+    ...     print(error.features)
+    ('deadline',)
+    """
+
+    def __init__(self, method: str, features: Iterable[str], why: str = "") -> None:
+        self.method, self.features = method, tuple(features)
+        because = f": {why}" if why else ""
+        used = " and ".join(map(repr, self.features))
+        super().__init__(f"{method} does not support {used}, which this instance uses{because}")
+
+
+def of_job(job: Job, change: Callable[[Job], Job]) -> Callable[[Instance], Instance]:
+    """Return a change of one job of an instance."""
+    return lambda instance: instance.replace(jobs=[change(j) if j.id == job.id else j for j in instance.jobs])
