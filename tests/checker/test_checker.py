@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from coalloc.checker import RULES, Violation, check, checker
+from coalloc.checker import RULES, Violation, check, overlaps
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch
 from coalloc.problem.execution import Load, processing_slowdown, shared_link_ends
 from coalloc.schedule import Placement, Schedule
@@ -395,7 +395,7 @@ def test_every_overlapping_pair_is_reported_once_with_its_processors():
 
 
 def test_a_hopeless_schedule_names_each_job_but_not_each_pair(monkeypatch):
-    monkeypatch.setattr(checker, "OVERLAP_PAIRS", 50)
+    monkeypatch.setattr(overlaps, "OVERLAP_PAIRS", 50)
     instance, schedule = pile(20)
     violations = check(instance, schedule)
     assert rules(violations) == {"overlap": 19}
@@ -404,7 +404,7 @@ def test_a_hopeless_schedule_names_each_job_but_not_each_pair(monkeypatch):
 
 def test_jobs_back_to_back_do_not_count_as_a_hopeless_schedule(monkeypatch):
     # J0, J1, J2 overlap in 3 pairs on 2 processors, which makes 6; the chain behind them makes none.
-    monkeypatch.setattr(checker, "OVERLAP_PAIRS", 6)
+    monkeypatch.setattr(overlaps, "OVERLAP_PAIRS", 6)
     instance, schedule = pile(6)
     chain = schedule
     for i, start in ((3, 12.0), (4, 25.0), (5, 39.0)):
