@@ -173,9 +173,10 @@ class _Passage:
         """Stop and resume tasks on the nodes that something has happened to, and give rows their rates from now on."""
         for number in touched:
             self._stop_and_resume(self._nodes[number])
-        rows = self._joined(touched)
+        nodes = set(touched)
         if self._bandwidths is not None and any(any(self._rows[row].loads) for row in changed):
-            rows |= {row for row in self._active if any(self._rows[row].loads)}
+            nodes.update(n for row in self._active if any(self._rows[row].loads) for n in self._rows[row].nodes)
+        rows = self._joined(nodes)
         moments = {n: self._moment(self._nodes[n]) for n in {n for row in rows for n in self._rows[row].nodes}}
         shares = _max_min_fair(self._rows, moments) if self._sharing.cooperation else {}
         for row in rows:
