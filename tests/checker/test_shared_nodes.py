@@ -74,6 +74,16 @@ def test_a_node_that_can_never_hold_a_task():
     assert memory.sentence == "a task of job J3 requires 20 MB on node C1/2, which never provides more than 10 MB"
 
 
+@pytest.mark.parametrize(("required", "is_too_much"), [(15.0, False), (16.0, True)])
+def test_with_paging_a_node_provides_more_than_its_memory(required, is_too_much):
+    # C1/2 has 10 MB, and half as much again for paging.
+    platform = PLATFORM.replace(sharing=Sharing(paging=0.5))
+    instance = Instance(platform, [Job("J1", 1, 100.0, memory=required)])
+    found = coalloc.check(instance, Schedule([Placement("J1", 0.0, 100.0, ("C1/2",))]), links="shared")
+    sentence = "a task of job J1 requires 16 MB on node C1/2, which never provides more than 15 MB"
+    assert [v.sentence for v in found if v.rule == "memory"] == [sentence] * is_too_much
+
+
 def test_tasks_together_may_ask_for_more_than_there_is():
     # Some are stopped then, which is no fault.
     jobs = [job.replace(memory=60.0) for job in JOBS]
