@@ -17,8 +17,10 @@ import numpy as np
 
 from coalloc.checker import (
     clusters,
+    constraints,
     durations,
     jobs,
+    links,
     nodes,
     outages,
     overlaps,
@@ -26,12 +28,6 @@ from coalloc.checker import (
     resources,
     start_ups,
     times,
-)
-from coalloc.checker import (
-    constraints as custom,
-)
-from coalloc.checker import (
-    links as network,
 )
 from coalloc.checker.rule import Case, Deadlines, Faulting, Links, Scope, Violation
 from coalloc.instance import CoallocError, Instance, public
@@ -39,21 +35,11 @@ from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.power import require_power_states
 from coalloc.schedule import Schedule
 
-_FILES = (
-    jobs,
-    processors,
-    times,
-    clusters,
-    outages,
-    durations,
-    overlaps,
-    network,
-    nodes,
-    resources,
-    custom,
-    start_ups,
-)
-_ORDER = tuple(rule for file in _FILES for rule in file.RULES)
+FAMILIES = (
+    jobs, processors, times, clusters, outages, durations, overlaps, links, nodes, resources, constraints, start_ups,
+)  # fmt: skip
+"""The files of rules, in the order in which violations are reported."""
+_ORDER = tuple(rule for file in FAMILIES for rule in file.RULES)
 
 RULES = {name: meaning for rule in (jobs.OTHER_INSTANCE, *_ORDER) for name, meaning in rule.meanings.items()}
 """Name and meaning of each rule, in the order in which violations are reported."""
