@@ -76,6 +76,19 @@ RECIPES = {
             assert [schedule[job].start for job in "CBA"] == [0.0, 30.0, 50.0]
         """,
     ),
+    "strategy of the broker `grid`": Recipe(
+        lines={
+            ("rules/brokering.py", "StrategyName = Literal[\n"): '    "Last",\n',
+            ("rules/brokering.py", "STRATEGIES: Mapping[StrategyName, Strategy] = {\n"): """
+                "Last": Strategy(0, lambda view, factor: view.admissible[-1]),
+            """,
+        },
+        use="""
+            sites = Platform([Cluster(name, [NodeGroup(2, power=1.0)], 100.0) for name in ("C1", "C2", "C3")])
+            schedule = coalloc.simulate(Instance(sites, jobs[:1]), "grid", strategy="Last").schedule
+            assert schedule["A"].nodes[0] == "C3/0"
+        """,
+    ),
     "queue order": Recipe(
         lines={
             ("rules/orders.py", "OrderName = Literal["): '"name", ',
@@ -287,6 +300,19 @@ RECIPES = {
         # A runs at 0, B and C wait 10 s each.
         use="""
             assert coalloc.simulate(instance, "fcfs").metrics["wait_total"] == 20.0
+        """,
+    ),
+    "grouping of jobs": Recipe(
+        lines={
+            ("measures/groups.py", "By = Literal["): '"first", ',
+            ("measures/groups.py", "GROUPINGS: Mapping[By, Grouping] = {\n"): """
+                "first": Grouping("s_j = 0.", lambda jobs, *_: Labels([True, False], (jobs.start > 0.0).astype(int))),
+            """,
+        },
+        # A starts at 0, B and C later.
+        use="""
+            table = coalloc.results.metrics_by(instance, coalloc.simulate(instance, "fcfs").schedule, "first")
+            assert [*zip(table["first"], table["jobs"])] == [(True, 1), (False, 2)]
         """,
     ),
     "command": Recipe(
