@@ -130,25 +130,6 @@ def test_the_reasons_name_a_lag():
     assert "job 'J2' must start at the start of 'J1'" in coalloc.solve(late, slot=5.0).message
 
 
-def test_the_checker_measures_lags():
-    instance = chained(Lag("J1", "end", 2.0, 5.0))
-    placed = [Placement("J1", 0.0, 10.0, ["C1/0"]), Placement("J2", 11.0, 21.0, ["C1/1"])]
-    (violation,) = coalloc.check(instance, Schedule(placed))
-    assert (violation.rule, violation.jobs, violation.amount, violation.limit) == (
-        "lag",
-        ("J1", "J2")[::-1],
-        11.0,
-        12.0,
-    )
-    assert str(violation) == (
-        "lag: job J2 starts at 11 s, but must start at 12 s or later, because of the end of J1 at 10 s"
-    )
-    late = Schedule([placed[0], Placement("J2", 16.0, 26.0, ["C1/1"])])
-    assert [(v.rule, v.limit) for v in coalloc.check(instance, late)] == [("lag", 15.0)]
-    assert coalloc.check(instance, late, deadlines="report") == []
-    assert coalloc.check(instance, Schedule([placed[0], Placement("J2", 15.0, 25.0, ["C1/1"])])) == []
-
-
 @pytest.mark.parametrize("passes", ["batch", "per-event"])
 @pytest.mark.parametrize("name", POLICIES)
 def test_runs_wait_for_minimal_lags(name, passes):

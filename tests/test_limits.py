@@ -40,18 +40,6 @@ def test_policies_keep_to_a_limit(name):
     assert coalloc.check(limited, run.schedule) == []
 
 
-def test_the_checker_adds_up_amounts():
-    limited = Instance(PLATFORM, JOBS, limits=[Limit("anna", ["J1", "J3"], 2.5, [1.0, 2.0])])
-    together = Schedule([Placement(f"J{n}", 5.0 * (n == 3), 10.0 + 5.0 * (n == 3), [f"C1/{n}"]) for n in (1, 2, 3)])
-    (violation,) = coalloc.check(limited, together)
-    assert (violation.rule, violation.where, violation.jobs) == ("limit", "anna", ("J1", "J3"))
-    assert (violation.when, violation.amount, violation.limit) == (5.0, 3.0, 2.5)
-    assert str(violation) == (
-        "limit: jobs of limit anna take up to 3 from 5 s to 10 s, but its capacity is 2.5; jobs then: J1, J3"
-    )
-    assert coalloc.check(limited.replace(limits=[Limit("anna", ["J1", "J3"], 3.0, [1.0, 2.0])]), together) == []
-
-
 def test_what_running_jobs_exceed_is_not_the_fault_of_a_schedule():
     running = [RunningJob(Job(f"R{n}", 1, 5.0), [f"C1/{n}"], 5.0) for n in (0, 1)]
     limited = Instance(PLATFORM, JOBS[:1], running, limits=[Limit("anna", ["J1", "R0", "R1"], 1.0)])

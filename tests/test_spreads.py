@@ -202,25 +202,6 @@ def test_the_optimum_is_that_of_brute_force(seed, features):
 # ------------------------------------------------------------------------------ the checker
 
 
-@pytest.mark.parametrize(
-    ("fields", "sentence"),
-    [
-        ({"max_clusters": 1}, "uses 2 clusters, at most 1 are allowed"),
-        ({"min_tasks_per_cluster": 2}, "has 1 tasks in a cluster, at least 2 are required"),
-        ({"slices": 2}, "has 3 + 1 tasks in 2 clusters, not 2 equal slices"),
-        ({"level": {"name": "row"}}, "is not under one switch of the level row"),
-    ],
-)
-def test_the_checker_has_rules_of_its_own(fields, sentence):
-    instance = Instance(racks(4, 4, rows="AB"), [Job("J1", 4, 10.0, **fields)])
-    schedule = Schedule([Placement("J1", 0.0, 10.0, ["R1/0", "R1/1", "R1/3", "R2/0"])])
-    (violation,) = coalloc.check(instance, schedule)
-    assert (violation.rule, violation.jobs) == ("spread", ("J1",))
-    assert sentence in str(violation)
-    good = [f"R1/{n}" for n in range(4)] if "slices" not in fields else ["R1/0", "R1/1", "R2/0", "R2/3"]
-    assert coalloc.check(instance, Schedule([Placement("J1", 0.0, 10.0, good)])) == []
-
-
 def test_a_preferred_level_forbids_nothing():
     instance = Instance(racks(2, 2, rows="AB"), [Job("J1", 4, 10.0, level={"name": "row", "required": False})])
     assert "level" not in instance.features

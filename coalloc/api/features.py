@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
-from coalloc.checker import checker
+from coalloc import checker
 from coalloc.heuristics.registry import POLICIES
 from coalloc.instance.features import FEATURES
 from coalloc.problem import discretisation

@@ -1,6 +1,7 @@
-"""The independent checker: it recomputes all that a schedule has to keep, from the instance alone."""
+"""The independent checker: it recomputes from the instance alone whether a schedule satisfies every rule."""
 
 from coalloc.checker.checker import RULES as RULES
-from coalloc.checker.checker import Links as Links
-from coalloc.checker.checker import Violation as Violation
+from coalloc.checker.checker import SUPPORTED as SUPPORTED
 from coalloc.checker.checker import check as check
+from coalloc.checker.rule import Links as Links
+from coalloc.checker.rule import Violation as Violation

@@ -1,30 +1,21 @@
-"""The part of the checker for nodes that tasks share: shares of CPU, memory stops and progress, a second time.
+"""Progress on time-shared nodes: shares of CPU and memory stops, recomputed from the definitions.
 
-As :mod:`coalloc.checker`, it shares no formula with the rooms that make schedules: from starts, ends and nodes it
-goes through time once, from instant to instant, and computes from the definitions what each job gets there. The
-definitions are on the page on nodes that are not dedicated. Rows, as there, are what a schedule places.
+From starts, ends and nodes, one pass over the points in time at which something changes computes the rate of each job.
+The definitions are on the page on time-shared nodes.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 
-from coalloc.instance import Instance, Job, LocalUser, visible
+import numpy as np
+
+from coalloc.checker.processor_sets import Floats
+from coalloc.checker.rows import Rows
+from coalloc.instance import Instance, Job, LocalUser
 from coalloc.instance.rounding import capacity_limit
-from coalloc.instance.time_base import TimeBase
-
-RULES = {
-    "distinct-nodes": "on time-shared nodes no two tasks of a job are on one node",
-    "multiprogramming": "no time-shared node has more tasks at any time than its multiprogramming",
-}
-"""Name and meaning of each rule that only shared nodes know."""
-
-Finding = tuple[str, tuple[str, ...], str, float | None, float, float, str]
-"""The fields of a violation."""
 
 
 @dataclass(slots=True)
@@ -48,7 +39,7 @@ class Row:
 
     @property
     def memory(self) -> float:
-        """Memory that a task asks for, MB."""
+        """Memory that a task requires, MB."""
         return 0.0 if self.job is None else self.job.memory or 0.0
 
     def go_on(self, now: float, rate: float) -> None:
@@ -60,7 +51,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """What there is of a node from an instant to the next: rows whose tasks want its CPU, their part of it, 1/Gamma."""
+    """A node until the next change: rows whose tasks can use its CPU, their share of it, 1/Gamma."""
 
     runnable: list[int]
     cpu: float
@@ -71,9 +62,9 @@ class _Moment:
 
 @dataclass(slots=True)
 class _Node:
-    """A node at an instant: its user, the rows that are on it, and those stopped, in the order in which they were.
+    """A node at a time: its user, the rows that are on it, and those stopped, in the order in which they were.
 
-    ``pages``: those that are not stopped hold more than is for them.
+    ``pages``: those that are not stopped hold more memory than their share.
     """
 
     gamma: float
@@ -84,13 +75,23 @@ class _Node:
     pages: bool = False
 
 
+def rows_of(instance: Instance, rows: Rows, loads: Floats) -> list[Row]:
+    """Return the placements; there are no running jobs on time-shared nodes."""
+    node_of, found = instance.platform.processor_node, []
+    for row, placement, job in rows.placed(np.ones(len(rows.ids), dtype=bool)):
+        spans = rows.spans(row)
+        nodes = tuple(node_of[processor] for first, stop in spans for processor in range(first, stop))
+        found.append(Row(placement.job, job, nodes, placement.start, placement.end, tuple(loads[row].tolist())))
+    return found
+
+
 def make_progress(instance: Instance, rows: Sequence[Row], bandwidths: Sequence[float] | None) -> None:
     """Give every row its progress; ``bandwidths`` (MB/s) are those of links that may saturate, None: SC is 1."""
     _Passage(instance, rows, bandwidths).make()
 
 
 def _listed_by(instants: Sequence[int], items: Iterable[int]) -> dict[int, list[int]]:
-    """Return the items at each instant; that of item i is ``instants[i]``."""
+    """Return the items at each point in time; that of item i is ``instants[i]``."""
     found: dict[int, list[int]] = {}
     for item in items:
         found.setdefault(instants[item], []).append(item)
@@ -98,14 +99,14 @@ def _listed_by(instants: Sequence[int], items: Iterable[int]) -> dict[int, list[
 
 
 def _rank(row: Row, begin: int, place: int) -> tuple[float, int, float, int]:
-    """Return what says who is stopped first: memory of the job in all, then the later start, then the later place."""
+    """Return the rank by which rows are stopped: memory of the job, then the later start, then the later place."""
     if row.job is None:
         return 0.0, begin, 0.0, place
     return row.memory * row.job.tasks, begin, row.job.arrival, place
 
 
 class _Passage:
-    """The way through time, from instant to instant."""
+    """One pass through time, from change to change."""
 
     def __init__(self, instance: Instance, rows: Sequence[Row], bandwidths: Sequence[float] | None) -> None:
         platform = instance.platform
@@ -128,7 +129,7 @@ class _Passage:
         self._ranks = [_rank(row, begin[r], place.get(row.id, -1)) for r, row in enumerate(rows)]
 
     def make(self) -> None:
-        """Go through all instants."""
+        """Go through all points in time."""
         for i, now in enumerate(self._instants):
             starting, ending = self._starting.get(i, []), self._ending.get(i, [])
             touched = self._leave(ending, now)
@@ -172,9 +173,10 @@ class _Passage:
         """Stop and resume tasks on the nodes that something has happened to, and give rows their rates from now on."""
         for number in touched:
             self._stop_and_resume(self._nodes[number])
-        rows = self._joined(touched)
+        nodes = set(touched)
         if self._bandwidths is not None and any(any(self._rows[row].loads) for row in changed):
-            rows |= {row for row in self._active if any(self._rows[row].loads)}
+            nodes.update(n for row in self._active if any(self._rows[row].loads) for n in self._rows[row].nodes)
+        rows = self._joined(nodes)
         moments = {n: self._moment(self._nodes[n]) for n in {n for row in rows for n in self._rows[row].nodes}}
         shares = _max_min_fair(self._rows, moments) if self._sharing.cooperation else {}
         for row in rows:
@@ -182,7 +184,7 @@ class _Passage:
             self._rows[row].go_on(now, rate)
 
     def _stop_and_resume(self, node: _Node) -> None:
-        """Stop the tasks that ask for most in all while there is too little, then let those back that fit."""
+        """Stop the tasks of the jobs that require most memory while there is too little, then resume those that fit."""
         limit = capacity_limit(self._share_of_memory(node), self._sharing.paging)
         while self._held(node) > limit:
             largest = max((r for r in node.rows if r not in node.stopped), key=self._ranks.__getitem__)
@@ -279,51 +281,3 @@ def _max_min_fair(rows: Sequence[Row], moments: Mapping[int, _Moment]) -> dict[i
             if not still:
                 del rising[number]
     return shares
-
-
-# ------------------------------------------------------------------------------ places and memory
-
-
-def findings(instance: Instance, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Yield what breaks the rules of places and of memory on shared nodes."""
-    names = [node.name for node in instance.platform.nodes]
-    groups = [instance.platform.group_of(node) for node in instance.platform.nodes]
-    for row in rows:
-        for node in sorted({n for n in row.nodes if row.nodes.count(n) > 1}):
-            count = row.nodes.count(node)
-            sentence = f"job {visible(row.id)} has {count} tasks on node {visible(names[node])}, but one is allowed"
-            yield "distinct-nodes", (row.id,), names[node], row.start, count, 1, sentence
-    yield from _crowds(rows, names, [group.multiprogramming for group in groups], instance.time_base)
-    for row in rows:
-        for node in dict.fromkeys(row.nodes):
-            most = math.inf if groups[node].memory is None else groups[node].memory or 0.0
-            if row.memory > capacity_limit(most, instance.sharing.paging):
-                limit = most * (1.0 + instance.sharing.paging)
-                sentence = (
-                    f"a task of job {visible(row.id)} requires {row.memory:.12g} MB on node {visible(names[node])}, "
-                    f"which never provides more than {limit:.12g} MB"
-                )
-                yield "memory", (row.id,), names[node], row.start, row.memory, limit, sentence
-
-
-def _crowds(rows: Sequence[Row], names: Sequence[str], most: Sequence[int], base: TimeBase) -> Iterator[Finding]:
-    """Yield each time at which a node has more tasks than it may, at the instant at which it has most."""
-    instants, index = base.merged([*(row.start for row in rows), *(row.end for row in rows)])
-    times = instants.tolist()
-    spans: list[list[tuple[int, int, int]]] = [[] for _ in names]
-    for row, (begin, finish) in enumerate(zip(index[: len(rows)].tolist(), index[len(rows) :].tolist(), strict=True)):
-        for node in rows[row].nodes if begin < finish else ():
-            spans[node].append((begin, finish, row))
-    for node, on_node in enumerate(spans):
-        changes = Counter(begin for begin, _, _ in on_node)
-        changes.subtract(finish for _, finish, _ in on_node)
-        edges = sorted(changes)
-        counts = list(accumulate(changes[edge] for edge in edges))
-        count = max(counts, default=0)
-        if count > most[node]:
-            edge = edges[counts.index(count)]
-            jobs = tuple(rows[row].id for begin, finish, row in on_node if begin <= edge < finish)
-            sentence = (
-                f"node {visible(names[node])} has {count} tasks at {times[edge]:.12g} s, but {most[node]} are allowed"
-            )
-            yield "multiprogramming", jobs, names[node], times[edge], count, most[node], sentence

@@ -168,7 +168,7 @@ def test_a_method_supports_only_what_it_lists():
 def test_each_feature_refuses_where_it_is_not_listed(name, monkeypatch):
     # As a feature that is new, and that exact methods, runs and the checker have not heard of.
     schedule = coalloc.solve(EXAMPLES[name], time_limit=1.0).schedule
-    for module in ("coalloc.problem.discretisation.SUPPORTED", "coalloc.checker.SUPPORTED"):
+    for module in ("coalloc.problem.discretisation.SUPPORTED", "coalloc.checker.checker.SUPPORTED"):
         monkeypatch.setattr(module, sys.modules[module.rpartition(".")[0]].SUPPORTED - {name})
     monkeypatch.setattr("coalloc.simulator.simulation.ENFORCED", ENFORCED - {name})
     for asked in (coalloc.solve, coalloc.lower_bound, coalloc.build_model, partial(coalloc.simulate, policy="easy")):

@@ -74,6 +74,16 @@ def test_a_node_that_can_never_hold_a_task():
     assert memory.sentence == "a task of job J3 requires 20 MB on node C1/2, which never provides more than 10 MB"
 
 
+@pytest.mark.parametrize(("required", "is_too_much"), [(15.0, False), (16.0, True)])
+def test_with_paging_a_node_provides_more_than_its_memory(required, is_too_much):
+    # C1/2 has 10 MB, and half as much again for paging.
+    platform = PLATFORM.replace(sharing=Sharing(paging=0.5))
+    instance = Instance(platform, [Job("J1", 1, 100.0, memory=required)])
+    found = coalloc.check(instance, Schedule([Placement("J1", 0.0, 100.0, ("C1/2",))]), links="shared")
+    sentence = "a task of job J1 requires 16 MB on node C1/2, which never provides more than 15 MB"
+    assert [v.sentence for v in found if v.rule == "memory"] == [sentence] * is_too_much
+
+
 def test_tasks_together_may_ask_for_more_than_there_is():
     # Some are stopped then, which is no fault.
     jobs = [job.replace(memory=60.0) for job in JOBS]
@@ -110,3 +120,16 @@ def test_links_are_strict_or_shared_beside_the_nodes():
     assert rules(Schedule([placed]), instance) == set()
     strict = coalloc.check(instance, Schedule([placed.replace(end=100.0)]), links="strict")
     assert {v.rule for v in strict} == {"link-load"}
+
+
+def test_a_load_elsewhere_changes_nothing_for_those_who_share_a_node():
+    # A and B have half of C1/0 each, so 100 s of work take 200 s. C comes and goes meanwhile, and loads the links of A,
+    # which are wide. B has no load, and one of its nodes is none of A's.
+    clusters = [Cluster(name, [NodeGroup(3, power=1.0, multiprogramming=2)], 1000.0) for name in ("C1", "C2")]
+    jobs = [Job("A", 2, 100.0, task_bandwidth=1.0), Job("B", 2, 100.0), Job("C", 2, 10.0, task_bandwidth=1.0)]
+    placements = [
+        Placement("A", 0.0, 200.0, ("C1/0.0", "C2/0.0")),
+        Placement("B", 0.0, 200.0, ("C1/0.1", "C1/1.0")),
+        Placement("C", 50.0, 60.0, ("C1/2.0", "C2/1.0")),
+    ]
+    assert rules(Schedule(placements), Instance(Platform(clusters, sharing=Sharing()), jobs)) == set()

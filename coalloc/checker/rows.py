@@ -1,0 +1,156 @@
+"""A schedule as columns: running jobs and placements, their points in time, processors, tasks and link loads.
+
+Points in time closer than the time tolerance are one, so that jobs back to back do not overlap by rounding. Intervals
+are half-open, and a job that lasts no longer than the tolerance occupies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.checker.processor_sets import Floats, Groups, Ints, Sets, Spans, groups_of, sets_of
+from coalloc.instance import Instance, Job
+from coalloc.instance.processor_names import distinct
+from coalloc.instance.time_base import TimeBase
+from coalloc.schedule import Placement, Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The running jobs (the first ``num_running`` rows), then the placements, as columns.
+
+    ``jobs`` holds None where the id is unknown; ``slowdown`` is SP, NaN where a processor is unknown or none is named.
+    ``start`` and ``end`` are in s, ``begin`` and ``finish`` index ``instants`` (s). Other times equal those of a row
+    within its ``tolerance`` (s), from ``base``. Row i holds the processors of set ``held[i]`` of ``sets``.
+    """
+
+    placements: tuple[Placement, ...]
+    num_running: int
+    ids: list[str]
+    jobs: list[Job | None]
+    start: Floats
+    end: Floats
+    slowdown: Floats
+    instants: Floats
+    begin: Ints
+    finish: Ints
+    tolerance: Floats
+    base: TimeBase
+    held: Ints
+    sets: Sets
+    groups: Groups
+
+    def placed(self, chosen: NDArray[np.bool_]) -> Iterator[tuple[int, Placement, Job | None]]:
+        """Yield row, placement and job of each placement whose row is chosen."""
+        for row in np.flatnonzero(chosen).tolist():
+            if row >= self.num_running:
+                yield row, self.placements[row - self.num_running], self.jobs[row]
+
+    def known(self, is_chosen: Callable[[Job], object]) -> Iterator[tuple[int, Placement, Job]]:
+        """Yield row, placement and job of each placement whose job is known and chosen."""
+        for row, job in enumerate(self.jobs[self.num_running :], self.num_running):
+            if job is not None and is_chosen(job):
+                yield row, self.placements[row - self.num_running], job
+
+    def spans(self, row: int) -> Spans:
+        """Return the processors of a row."""
+        return self.sets.spans(int(self.held[row]))
+
+    def parts(self, row: int) -> list[tuple[int, int, int]]:
+        """Return the processors of a row as ``(first, stop, group)``."""
+        return self.sets.parts(int(self.held[row]))
+
+    @property
+    def is_unknown(self) -> NDArray[np.bool_]:
+        """Whether the job of each row is unknown."""
+        return np.array([job is None for job in self.jobs], dtype=bool)
+
+    def column(self, of_job: Callable[[Job], float], otherwise: float) -> Floats:
+        """Return something of the job of each row, or another number where it is unknown."""
+        column = np.full(len(self.jobs), otherwise)
+        known = [job for job in self.jobs if job is not None]
+        column[~self.is_unknown] = np.fromiter(map(of_job, known), np.float64, len(known))
+        return column
+
+
+def rows_of(instance: Instance, schedule: Schedule) -> Rows:
+    """Return running jobs and placements as columns; running jobs hold their nodes from 0, which is now, or later."""
+    running, placements = instance.running, schedule.placements
+    by_id, groups = instance.job_by_id, groups_of(instance.platform)
+    names, held = distinct([*(r.nodes for r in running), *(p.nodes for p in placements)])
+    sets = sets_of(names, groups)
+    start = np.concatenate([_column(r.start for r in running), _column(p.start for p in placements)])
+    end = np.concatenate([_column(r.end for r in running), _column(p.end for p in placements)])
+    base = instance.time_base
+    instants, index = base.merged(np.concatenate([start, end]))
+    return Rows(
+        placements=placements,
+        num_running=len(running),
+        ids=[*(r.job.id for r in running), *(p.job for p in placements)],
+        jobs=[*(r.job for r in running), *(_as_shaped(by_id.get(p.job), p.shape) for p in placements)],
+        start=start,
+        end=end,
+        slowdown=_slowdowns(sets, groups)[held],
+        instants=instants,
+        begin=index[: len(start)],
+        finish=index[len(start) :],
+        tolerance=base.tolerances(np.where(np.abs(start) > np.abs(end), start, end)),
+        base=base,
+        held=held,
+        sets=sets,
+        groups=groups,
+    )
+
+
+def _as_shaped(job: Job | None, number: int) -> Job | None:
+    """Return a job as the shape of a number says it: unknown where it has none of that number."""
+    if job is None or not (job.shapes or number):
+        return job
+    if number > len(job.shapes):
+        return None
+    if number == 0:
+        return job.replace(shapes=())
+    shape = job.shapes[number - 1]
+    return job.replace(tasks=shape.tasks, base_time=shape.base_time, times=shape.times, shapes=())
+
+
+def _column(numbers: Iterable[float]) -> Floats:
+    """Return numbers as a column."""
+    return np.fromiter(numbers, np.float64)
+
+
+def _slowdowns(sets: Sets, groups: Groups) -> Floats:
+    """Return the largest 1/Gamma of each set, NaN where a processor is unknown or none is named."""
+    slowdowns = np.full(len(sets.sizes), -np.inf)
+    np.maximum.at(slowdowns, sets.holder, groups.slowness[sets.group])
+    return np.where(sets.is_known & (sets.sizes > 0), slowdowns, np.nan)
+
+
+def tasks_by_cluster(rows: Rows) -> Ints:
+    """Return how many processors of each set are in each cluster, shape ``(num_sets, num_clusters)``."""
+    sets, num_clusters = rows.sets, len(rows.groups.cluster_names)
+    cell = sets.holder * num_clusters + rows.groups.cluster[sets.group]
+    counts = np.bincount(cell, sets.stop - sets.first, len(sets.sizes) * num_clusters)
+    return counts.astype(np.int64).reshape(-1, num_clusters)
+
+
+def link_loads(rows: Rows, instance: Instance) -> Floats:
+    """Return the load of every row on every link, MB/s, shape ``(num_rows, num_links)``.
+
+    With t of n tasks on one side of a link: ``t * PTBW * (n - t)/(n - 1)``. Tasks are those placed
+    on known processors, so that a job with a task too few is not taken for a co-allocated one.
+    """
+    links = instance.platform.links
+    tasks = tasks_by_cluster(rows)[rows.held]
+    total = tasks.sum(axis=1)
+    bandwidth = rows.column(attrgetter("task_bandwidth"), 0.0)
+    loads = np.zeros((len(rows.ids), len(links)))
+    for k, link in enumerate(links):
+        inside = tasks[:, sorted(link.clusters)].sum(axis=1)
+        loads[:, k] = bandwidth * (inside * (total - inside) / np.maximum(1, total - 1))
+    return loads
