@@ -7,16 +7,14 @@ killed; no start is granted that would run into one by its estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Protocol
 
 from coalloc.documents.text import quoted
 from coalloc.instance import Job, Platform, RunningJob
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allocation import Allocation, NodeClass
-from coalloc.rules.availability import Availability
 from coalloc.rules.capacity_vectors import Memories
 from coalloc.rules.closings import Closing, closings_of
 from coalloc.rules.reservations import Release
@@ -96,19 +94,15 @@ class Outlook:
                 until[g] = now
         return tuple(until)
 
-    def available(self, now: float, room: Allocation, releases: Iterable[Release]) -> Availability:
-        """Return what is free from ``now`` (s) on beside closings: ``room``, and what is released.
+    def ends(self, now: float) -> Iterator[Release]:
+        """Yield when what has begun is there again, later than ``now`` (s): it may not have been opened yet."""
+        soon = math.nextafter(now, math.inf)
+        return ((max(soon, closing.end), closing.taken) for closing in self._begun)
 
-        A job that ends within the time tolerance after a closing begins has ended by then.
-        """
-        soon = math.nextafter(now, math.inf)  # what is over at this instant may not have been opened yet
-        ends = [*releases, *((max(soon, closing.end), closing.taken) for closing in self._begun)]
-        available = Availability(now, room, sorted(ends, key=itemgetter(0)), self._num_classes)
+    def coming(self, now: float) -> Iterator[Closing]:
+        """Yield the closings to come; a job that ends within the time tolerance after one begins has ended by then."""
         for closing in self._coming:
-            start = max(now, closing.start + self._base.tolerance_at(closing.start))
-            if start < closing.end:
-                available.take(start, closing.end, closing.taken)
-        return available
+            yield closing._replace(start=max(now, closing.start + self._base.tolerance_at(closing.start)))
 
     def fault(self, taken: Allocation, now: float, end: float, others: Sequence[Expected]) -> str:
         """Return what a job that takes so much of a room until ``end`` (s) would run into, nothing if nothing.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import le
+from operator import itemgetter, le
 from typing import NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -19,11 +19,11 @@ from coalloc.documents.values import NO_SECONDS, copying
 from coalloc.instance import Job, Platform, RunningJob, Shape
 from coalloc.problem.allocation import Allocation, NodeClass, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
-from coalloc.rules.availability import Availability
 from coalloc.rules.capacity_vectors import Order
 from coalloc.rules.closings import Closing
 from coalloc.rules.node_choice import NodeLoad
 from coalloc.rules.reservations import Release
+from coalloc.rules.timeline import Timeline
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.decisions import Start, Wake
 from coalloc.simulator.node_sharing import NodeSharing
@@ -240,11 +240,14 @@ class State:
         end = self.now + self.allocator("first-fit").time(job, counts)
         return not self._outlook.fault(taken, self.now, end, self.running)
 
-    def available(self, releases: Iterable[Release]) -> Availability:
+    def timeline(self, releases: Iterable[Release]) -> Timeline[int]:
         """Return the free room over time: the room now, plus the releases (in order of time), minus the closings."""
-        if self._outlook is None:
-            return Availability(self.now, self.room, releases, len(self.classes))
-        return self._outlook.available(self.now, self.room, releases)
+        if self._outlook is not None:
+            releases = sorted([*releases, *self._outlook.ends(self.now)], key=itemgetter(0))
+        timeline = Timeline(self.now, self.room, releases, len(self.classes))
+        for closing in () if self._outlook is None else self._outlook.coming(self.now):
+            timeline.take(*closing)
+        return timeline
 
     @property
     def is_timed(self) -> bool:
