@@ -15,7 +15,7 @@ from coalloc.documents.text import quoted
 from coalloc.instance import Job, Platform, RunningJob
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allocation import Allocation, NodeClass
-from coalloc.rules.capacity_vectors import Memories
+from coalloc.rules.capacity_vectors import CapacityVectors
 from coalloc.rules.closings import Closing, closings_of
 from coalloc.rules.reservations import Release
 from coalloc.simulator.decisions import DecisionError
@@ -62,12 +62,12 @@ class Outlook:
     """
 
     def __init__(
-        self, closings: Sequence[Closing], sizes: Allocation, num_classes: int, memories: Memories, base: TimeBase
+        self, closings: Sequence[Closing], sizes: Allocation, num_classes: int, vectors: CapacityVectors, base: TimeBase
     ) -> None:
         self._base = base
         self._coming, self._begun = list(closings), list[Closing]()
         self._sizes, self._num_classes = sizes, num_classes
-        self._first_stock, self._first_pool = memories.first_stock, memories.first_pool
+        self._first_stock, self._first_pool = vectors.first_stock, vectors.first_pool
 
     @property
     def closings(self) -> tuple[Closing, ...]:
@@ -149,10 +149,10 @@ def outlook_of(
     platform: Platform,
     classes: Sequence[NodeClass],
     running: Sequence[RunningJob],
-    memories: Memories,
+    vectors: CapacityVectors,
     base: TimeBase,
 ) -> Outlook | None:
     """Return the closings of a site, None where there are none; ``running`` are the jobs that hold it, or will."""
-    closings = closings_of(platform, classes, running, memories)
-    sizes = (*(node_class.capacity for node_class in classes), *memories.full)
-    return Outlook(closings, sizes, len(classes), memories, base) if closings else None
+    closings = closings_of(platform, classes, running, vectors)
+    sizes = (*(node_class.capacity for node_class in classes), *vectors.full)
+    return Outlook(closings, sizes, len(classes), vectors, base) if closings else None
