@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.objectives import Criterion
-from coalloc.solvers.bounds.priced_starts import ROUNDING, Pricing, Supply, Ways, ways_of
+from coalloc.solvers.bounds.priced_starts import ROUNDING, Pricing, Ways, ways_of
 from coalloc.solvers.bounds.prices import Prices, cost_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
@@ -102,12 +102,11 @@ class JobPrices:
     ``prices`` has a price a tick for each place of ``spans``. ``is_final`` once no step or finer grid is worth it.
     """
 
-    def __init__(self, ways: Ways, supply: Supply, first: Prices) -> None:
+    def __init__(self, ways: Ways, first: Prices) -> None:
         self._ways = ways
         needs = np.minimum.reduceat(ways.needs[ways.kind, -1], ways.first).astype(np.int64)
         unit = reduce(math.gcd, needs.tolist())
         self._tasks, self._unit = needs // unit, unit
-        self._supply = supply
         self._fine, self._processors = first.pricing.grid, first.prices
         self._first = np.append(ways.first, len(ways.job))
         self._columns = np.array([ways.release, ways.duration, ways.floor, ways.slope, ways.least])
@@ -120,10 +119,10 @@ class JobPrices:
     @classmethod
     def of(cls, criterion: Criterion, first: Prices) -> JobPrices | None:
         """Return the bound at prices of processors; None where speeds differ, or there is too much to look at."""
-        found = ways_of(criterion)
-        if found is None or first.excess <= 0.0 or found[0].needs.shape[1] != 1 or found[0].needs.min() < 1.0:
+        ways = ways_of(criterion)
+        if ways is None or first.excess <= 0.0 or ways.needs.shape[1] != 1 or ways.needs.min() < 1.0:
             return None
-        own = cls(*found, first)
+        own = cls(ways, first)
         num_sums = len(own.prices) * int(own._capacities.max())
         return own if len(own.prices) <= MOST_ENTRIES and num_sums <= MOST_SUMS else None
 
@@ -151,7 +150,7 @@ class JobPrices:
         before, grid = self.grid, np.unique(np.append(self._fine[::every], self._fine[-1]))
         sums = np.concatenate([[0.0], np.cumsum(self._processors[0] * np.diff(self._fine))])
         mean = np.diff(np.interp(grid, self._fine, sums)) / np.diff(grid)
-        pricing = Pricing(self._ways, self._supply, grid)
+        pricing = Pricing(self._ways, grid)
         if not len(self.prices):
             self.spans = self._spans(pricing, mean[None, :])
             self.prices = self._tasks[self.spans.job] * self._unit * mean[self.spans.cell]
@@ -183,8 +182,8 @@ class JobPrices:
     def _prepare(self) -> None:
         """Begin a climb on the grid."""
         ways, grid = self._ways, self.grid
-        through = np.maximum(self._supply.ends, 0.0)[None, :] >= grid[1:, None]  # what holds processors all the cell
-        free = self._supply.capacities[-1] - through @ self._supply.held[:, -1]
+        through = np.maximum(ways.ends, 0.0)[None, :] >= grid[1:, None]  # what holds processors all the cell
+        free = ways.capacities[-1] - through @ ways.held[:, -1]
         self._capacities = (free / self._unit).astype(np.int64)
         low, high = self._cells_of_spans()
         instants = np.array([ways.release, ways.release + ways.duration])

@@ -38,11 +38,14 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """The ways of all jobs as columns, shape ``(num_ways,)``, those of a job side by side from ``first[job]`` on.
+    """The ways of all jobs, and the resources that they compete for.
+
+    Ways are columns, shape ``(num_ways,)``, those of a job side by side from ``first[job]`` on.
 
     ``release`` and ``duration`` are ticks; a start ``x`` ticks after the release costs
     ``max(floor, slope * x + least)`` more than the job alone. ``kind`` is the row of ``needs``, shape
-    ``(num_kinds, num_resources)``.
+    ``(num_kinds, num_resources)``. Of each resource there are ``capacities``, less what running jobs hold until their
+    ``ends`` (ticks); ``held`` has shape ``(num_running, num_resources)``.
     """
 
     job: Ints
@@ -54,32 +57,23 @@ class Ways:
     least: Floats
     kind: Ints
     needs: Floats
+    capacities: Floats
+    ends: Floats
+    held: Floats
 
     @property
     def num_jobs(self) -> int:
         """The number of jobs."""
         return len(self.first)
 
-
-@dataclass(frozen=True, slots=True)
-class Supply:
-    """What there is of each resource: ``capacities``, less what running jobs hold until their ``ends`` (ticks).
-
-    ``held`` has shape ``(num_running, num_resources)``.
-    """
-
-    capacities: Floats
-    ends: Floats
-    held: Floats
-
-    def within(self, grid: Floats) -> Floats:
+    def supply(self, grid: Floats) -> Floats:
         """Return the supply of each resource in each cell of a grid, shape ``(num_resources, num_cells)``."""
         until = np.minimum(grid[:, None], np.maximum(self.ends, 0.0)) @ self.held
         return np.asarray(np.diff(grid[:, None] * self.capacities - until, axis=0).T, dtype=np.float64)
 
 
-def ways_of(criterion: Criterion) -> tuple[Ways, Supply] | None:
-    """Return the ways of the jobs of a problem, and the supply; None where costs are no ramps of the starts."""
+def ways_of(criterion: Criterion) -> Ways | None:
+    """Return the ways of the jobs of a problem; None where costs are no ramps of the starts."""
     problem = criterion.problem
     jobs = levelled_jobs(problem, use_links=True)
     origin = min(problem.releases, default=0.0)
@@ -96,8 +90,7 @@ def ways_of(criterion: Criterion) -> tuple[Ways, Supply] | None:
     job = columns[0].astype(np.int64)
     running = held_by_running(problem)
     capacities = np.cumsum(np.array(speed_capacities(problem), dtype=np.float64))
-    held = np.array([of_run for _, of_run in running], dtype=np.float64).reshape(len(running), len(capacities))
-    ways = Ways(
+    return Ways(
         job=job,
         first=np.searchsorted(job, np.arange(len(jobs))),
         release=columns[1],
@@ -107,8 +100,10 @@ def ways_of(criterion: Criterion) -> tuple[Ways, Supply] | None:
         least=columns[5],
         kind=columns[6].astype(np.int64),
         needs=np.array(list(needs), dtype=np.float64).reshape(len(needs), len(capacities)),
+        capacities=capacities,
+        ends=np.array([end for end, _ in running], dtype=np.float64) - origin,
+        held=np.array([of_run for _, of_run in running], dtype=np.float64).reshape(len(running), len(capacities)),
     )
-    return ways, Supply(capacities, np.array([end for end, _ in running], dtype=np.float64) - origin, held)
 
 
 def _above(ramp: Ramp, release: float, alone: float) -> tuple[float, float, float]:
@@ -143,10 +138,10 @@ class Starts:
 class Pricing:
     """The ways of the jobs on one grid: bounds at any prices, and starts among which the cheapest are."""
 
-    def __init__(self, ways: Ways, supply: Supply, grid: Floats) -> None:
+    def __init__(self, ways: Ways, grid: Floats) -> None:
         self.ways, self.grid = ways, grid
         self.widths = np.diff(grid)
-        self.supply = supply.within(grid)
+        self.supply = ways.supply(grid)
 
     @property
     def num_cells(self) -> int:

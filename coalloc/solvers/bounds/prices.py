@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from coalloc.objectives import Criterion
-from coalloc.solvers.bounds.priced_starts import Pricing, Supply, Ways, ways_of
+from coalloc.solvers.bounds.priced_starts import Pricing, Ways, ways_of
 from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, Smooth, StoredStarts, WalkedStarts
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
@@ -70,13 +70,13 @@ class Prices:
     is worth it.
     """
 
-    def __init__(self, ways: Ways, supply: Supply) -> None:
-        self._ways, self._supply = ways, supply
-        end = (1.0 + AFTER) * _last_work(ways, supply) or 1.0
+    def __init__(self, ways: Ways) -> None:
+        self._ways = ways
+        end = (1.0 + AFTER) * _last_work(ways) or 1.0
         self.excess = 0.0
         num_cells = int(min(ways.num_jobs // JOBS_PER_CELL, end / float(ways.duration[ways.first].mean())))
-        self.pricing = Pricing(ways, supply, np.linspace(0.0, end, max(FEWEST_CELLS, num_cells) + 1))
-        self.prices = np.zeros((len(supply.capacities), self.pricing.num_cells))
+        self.pricing = Pricing(ways, np.linspace(0.0, end, max(FEWEST_CELLS, num_cells) + 1))
+        self.prices = np.zeros((len(ways.capacities), self.pricing.num_cells))
         self._most_cells = max(min(MOST_CELLS, CELLS_PER_JOB * ways.num_jobs), 2 * num_cells)
         work = ways.needs[ways.kind[ways.first]].T @ ways.duration[ways.first]
         costs = ways.slope[ways.first] * ways.duration[ways.first]
@@ -90,10 +90,10 @@ class Prices:
     @classmethod
     def of(cls, criterion: Criterion) -> Prices | None:
         """Return the bound before the first step; None where costs are no ramps, or no start matters."""
-        found = ways_of(criterion) if criterion.is_sum and criterion.problem.jobs else None
-        if found is None or not found[0].slope.any() or not (found[0].duration > 0.0).any():
+        ways = ways_of(criterion) if criterion.is_sum and criterion.problem.jobs else None
+        if ways is None or not ways.slope.any() or not (ways.duration > 0.0).any():
             return None
-        return cls(*found)
+        return cls(ways)
 
     def improve(self, deadline: float) -> Iterator[float]:
         """Yield ever better bounds on the excess, until the deadline (``time.perf_counter()``, s) or the last grid.
@@ -113,7 +113,7 @@ class Prices:
         grid, prices = self.pricing.grid, self.prices
         if self.pricing.num_cells >= self._most_cells or self._num_starts > MOST_STARTS / 2:
             return False
-        worth = prices * self._supply.capacities[:, None]
+        worth = prices * self._ways.capacities[:, None]
         steps = np.abs(np.diff(worth, axis=1)).sum(axis=0)
         differences = np.append(steps, 0.0) + np.insert(steps, 0, 0.0)
         scores = differences * np.diff(grid)
@@ -121,7 +121,7 @@ class Prices:
             return False
         is_halved = scores >= WORTH_HALVING * np.median(scores[scores > 0.0])
         middles = ((grid[:-1] + grid[1:]) / 2.0)[is_halved]
-        self.pricing = Pricing(self._ways, self._supply, np.sort(np.concatenate([grid, middles])))
+        self.pricing = Pricing(self._ways, np.sort(np.concatenate([grid, middles])))
         self.prices = np.repeat(prices, np.where(is_halved, 2, 1), axis=1)
         return True
 
@@ -167,13 +167,13 @@ def _one_thread() -> AbstractContextManager[object]:
     return one_thread
 
 
-def _last_work(ways: Ways, supply: Supply) -> float:
+def _last_work(ways: Ways) -> float:
     """Return when the work of the jobs, and of those that run, is done if nothing but releases delays it, ticks."""
     release, way = ways.release[ways.first], ways.first
     work = ways.needs[ways.kind[way], -1] * ways.duration[way]
     order = np.argsort(release, kind="stable")
-    tails = np.cumsum(work[order][::-1])[::-1] + np.maximum(supply.ends, 0.0) @ supply.held[:, -1]
-    return float((release[order] + tails / supply.capacities[-1]).max())
+    tails = np.cumsum(work[order][::-1])[::-1] + np.maximum(ways.ends, 0.0) @ ways.held[:, -1]
+    return float((release[order] + tails / ways.capacities[-1]).max())
 
 
 @dataclass(slots=True)
