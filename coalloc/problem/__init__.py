@@ -8,7 +8,7 @@ from coalloc.problem.discretisation import (
     Slot,
     discretise,
     discretise_for_energy,
-    on_another_grid,
+    in_other_slots,
     slot_seconds,
 )
 from coalloc.problem.frame import Links, Rounding, least_tasks
@@ -36,9 +36,9 @@ __all__ = [
     "compositions",
     "discretise",
     "discretise_for_energy",
+    "in_other_slots",
     "least_tasks",
     "numbered",
-    "on_another_grid",
     "short_resource",
     "shortage",
     "slot_seconds",

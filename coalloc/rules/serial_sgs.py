@@ -315,7 +315,7 @@ def assignments_of(problem: Problem, schedule: Schedule) -> list[Assignment]:
     return assignments
 
 
-def on_grid(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[int, Mode]]:
+def choices_of(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[int, Mode]]:
     """Return (job, mode with this problem's duration) in the order of starts."""
     in_order = sorted(assignments, key=lambda a: a.start)
     return [(a.job, problem.mode(problem.jobs[a.job], a.mode.allocation)) for a in in_order]

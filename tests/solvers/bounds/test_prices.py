@@ -70,9 +70,9 @@ def test_no_prices_prove_more_than_the_optimum(name, seed):
     rng = np.random.default_rng(seed)
     last = float((ways.release + ways.duration).max())
     for cells in (1, 3, 17):
-        grid = np.concatenate([[0.0], np.sort(rng.uniform(0.0, 2.0 * last, cells))])
+        edges = np.concatenate([[0.0], np.sort(rng.uniform(0.0, 2.0 * last, cells))])
         prices = rng.exponential(size=(len(ways.capacities), cells)) * rng.choice([1e-3, 0.05, 1.0])
-        cost = sum(criterion.alone) + Pricing(ways, grid).excess(prices)
+        cost = sum(criterion.alone) + Pricing(ways, edges).excess(prices)
         assert criterion.reported(cost) <= best + 1e-6 * abs(best) + 1e-9
     assert criterion.reported(sum_bound(criterion, 0.2)) <= best + 1e-6 * abs(best) + 1e-9
 
@@ -85,10 +85,10 @@ def test_the_cheapest_starts_are_what_the_bound_adds_up():
     prices = np.random.default_rng(1).exponential(size=(len(ways.capacities), 7)) * 0.01
     way, start = pricing.cheapest(prices)
     assert ways.job[way].tolist() == list(range(len(instance.jobs)))
-    instants = np.linspace(0.0, pricing.grid[-1], 20_001)
+    instants = np.linspace(0.0, pricing.edges[-1], 20_001)
     widths = np.diff(instants)
     running = (instants[:-1] >= start[:, None]) & (instants[:-1] < (start + ways.duration[way])[:, None])
-    rates = (ways.needs[ways.kind[way]] @ prices)[:, np.searchsorted(pricing.grid, instants[:-1], side="right") - 1]
+    rates = (ways.needs[ways.kind[way]] @ prices)[:, np.searchsorted(pricing.edges, instants[:-1], side="right") - 1]
     ramp = np.maximum(ways.floor[way], ways.slope[way] * (start - ways.release[way]) + ways.least[way])
     paid = float((ramp + (running * rates * widths).sum(axis=1)).sum()) - float((pricing.supply * prices).sum())
     assert max(0.0, paid) == pytest.approx(pricing.excess(prices), rel=1e-3, abs=1e-3 * float(ramp.sum() + 1.0))
@@ -98,7 +98,7 @@ def test_the_cheapest_starts_are_what_the_bound_adds_up():
 @pytest.mark.parametrize("seed", [1, 4])
 def test_walked_starts_are_the_stored_ones(name, seed):
     # Machine code finds what NumPy does, on clusters of several speeds, with due dates that make kinks. NumPy counts a
-    # start twice where its job's release, kink or last start is on the grid, which at this temperature is no matter.
+    # start twice where its job's release, kink or last start is on an edge, which at this temperature is no matter.
     instance = with_due_dates(small_instance(seed)[0], seed)
     ways = ways_of(criterion_of(instance, name))
     pricing = Pricing(ways, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 30))
