@@ -6,7 +6,7 @@ from coalloc.explanations.reasons import Reason as Reason
 from coalloc.measures.groups import metrics_by as metrics_by
 from coalloc.measures.metrics import metrics_of as metrics_of
 from coalloc.measures.sharing import sharing_metrics as sharing_metrics
-from coalloc.measures.timeline import series as series
+from coalloc.measures.usage import series as series
 from coalloc.power.meter import Energy as Energy
 from coalloc.simulator.result import SimulationResult as SimulationResult
 from coalloc.solvers.result import ModelSize as ModelSize

@@ -10,7 +10,7 @@ import pytest
 import coalloc
 from coalloc.measures.groups import GROUPINGS, metrics_by
 from coalloc.measures.metrics import JOB_METRICS, METRICS
-from coalloc.measures.timeline import COLUMNS, series
+from coalloc.measures.usage import COLUMNS, series
 
 PAGE = (Path(__file__).parents[1] / "docs" / "metrics.md").read_text(encoding="utf-8")
 

@@ -224,7 +224,7 @@ def simulate(
     run = replace(run, policy=policy, options=options)
     measured = measuring.of(run)
     paths = {"schedule": output, "jobs": jobs, "trace": swf, "gantt": plot, "power": power}
-    paths |= {"series": series, "timeline": series_plot, "groups": table}
+    paths |= {"series": series, "series-plot": series_plot, "groups": table}
     written = _write(paths, _writers(run, quiet, every) | {"groups": measured.write_groups})
     joules = _joules(run) if energy else {}
     if json:
@@ -292,7 +292,7 @@ def _writers(run: SimulationResult, quiet: bool, every: float | None) -> dict[st
         "gantt": partial(coalloc.gantt, run.instance, run.schedule, title=f"{run.instance.name} under {run.policy}"),
         "power": partial(coalloc.plot.power_plot, run.instance, run.schedule, power_management=run.power_management),
         "series": lambda path: write_table(run.series(every), path),
-        "timeline": partial(
+        "series-plot": partial(
             coalloc.plot.series_plot, run.instance, run.schedule, every=every, power_management=run.power_management
         ),
     }

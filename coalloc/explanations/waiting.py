@@ -75,8 +75,8 @@ class _Waiting:
         """Book a placement, or with sign -1 take it out again."""
         held = self._held[placement.job]
         loads = self._problem.allocations.loads(self._problem.jobs[self._number[placement.job]], held)
-        allocation = [sign * tasks for tasks in held]
-        self._profile.occupy(placement.start, placement.end, allocation, [sign * load for load in loads])
+        book = self._profile.take if sign > 0 else self._profile.give_back
+        book(placement.start, placement.end, self._profile.vector(held, loads))
 
     def _arrival(self, j: int) -> float:
         """Return when a job begins to wait, s: in a schedule of slots with the next slot."""
@@ -136,7 +136,7 @@ class _Waiting:
     def _steps(self, j: int, arrival: float, start: float) -> Iterator[tuple[float, float]]:
         """Yield the steps of the profile from the arrival to the start; none that rounding alone makes."""
         over = [time for time, _ in self._lags(j) if arrival < time < start]
-        changes = sorted({*(t for t in self._profile.changes(arrival) if t < start), *over})
+        changes = sorted({arrival, *(t for t in self._profile.changes(arrival) if t < start), *over})
         since = arrival
         for _, until in pairwise([*changes, start]):
             if until - since > time_tolerance(until):
@@ -221,8 +221,11 @@ class _Waiting:
 
     def _free(self, since: float, until: float) -> tuple[Allocation, list[float]]:
         """Return the processors per class, and what of each resource, that are free at every instant of a time."""
-        free, left = self._profile.free(since, until)
-        return tuple(max(0, round(count)) for count in free), left
+        free, num_classes = self._profile.free(since, until), len(self._problem.classes)
+        left = list(self._problem.allocations.limits)
+        for k, amount in zip(self._profile.contended, free[num_classes:], strict=True):
+            left[k] = amount
+        return tuple(max(0, round(count)) for count in free[:num_classes]), left
 
     def _holds(self, j: int, free: Sequence[int], left: Sequence[float]) -> bool:
         """Return whether a job fits on what is free, within the scope."""

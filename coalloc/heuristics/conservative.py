@@ -16,8 +16,9 @@ from coalloc.heuristics.classics import less
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
-from coalloc.rules.availability import Availability, earliest
 from coalloc.rules.orders import Order, ordered_at
+from coalloc.rules.reservations import earliest
+from coalloc.rules.timeline import Timeline
 from coalloc.simulator.policy import Start, State, Wake
 
 Compression = Literal["start", "arrival", "queue"]
@@ -61,7 +62,7 @@ class Conservative:
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     _state: State | None = field(init=False, default=None)
-    _available: Availability = field(init=False)
+    _timeline: Timeline[int] = field(init=False)
     _places: list[_Place] = field(init=False, default_factory=list)
     """The reservations, by start."""
     _ends: dict[str, float] = field(init=False, default_factory=dict)
@@ -83,7 +84,7 @@ class Conservative:
         if self._is_late(state):
             self._make_again(state, allocator)
         else:
-            self._available.forget(state.now)
+            self._timeline.forget(state.now)
             if self._has_gained(state):
                 self._move_forward(state.now, allocator)
         self._reserve_for(state.queue[len(self._places) :], state.now, allocator)
@@ -103,7 +104,7 @@ class Conservative:
         now, running = state.now, state.running
         self._ends = {run.job.id: run.estimated_end for run in running}
         self._held = {run.job.id: run.taken for run in running}
-        self._available = state.available((max(now, run.estimated_end), run.taken) for run in running)
+        self._timeline = state.timeline((max(now, run.estimated_end), run.taken) for run in running)
 
     def _has_gained(self, state: State) -> bool:
         """Give back what jobs hold in vain that have ended before their estimates; return whether there are any."""
@@ -113,7 +114,7 @@ class Conservative:
         for ended in [job for job in self._ends if job not in running]:
             end, counts = self._ends.pop(ended), self._held.pop(ended)
             if end > now:
-                self._available.give_back(now, end, counts)
+                self._timeline.give_back(now, end, counts)
                 has_gained = True
         return has_gained
 
@@ -128,10 +129,10 @@ class Conservative:
 
     def _reserve(self, job: Job, number: int, least_time: float, allocator: Allocator) -> None:
         """Give a job the earliest place that is left."""
-        span = earliest(self._available, job, least_time, allocator)
+        span = earliest(self._timeline, job, least_time, allocator)
         assert span is not None, "every job fits the empty platform"
         place = _Place(span.start, number, span.seconds, span.counts, least_time, job)
-        self._available.take(place.start, place.end, place.counts)
+        self._timeline.take(place.start, place.end, place.counts)
         insort(self._places, place)
 
     def _make_again(self, state: State, allocator: Allocator) -> None:
@@ -150,10 +151,11 @@ class Conservative:
             shape = place.job.tasks, place.least_time
             since = searched.get(shape, -math.inf)
             if since < place.start:
-                step = self._available.window(*shape, self._available.step(since), place.start)
+                tasks, seconds = place.job.tasks, place.least_time
+                earlier = next(self._timeline.windows(since, seconds, tasks, before=place.start), None)
                 if is_by_start:  # what moves makes room behind this start only: equal jobs need not look here again
-                    searched[shape] = place.start if step is None else self._available.times[step]
-                moved.append(place if step is None else self._moved(place, step, allocator))
+                    searched[shape] = place.start if earlier is None else earlier
+                moved.append(place if earlier is None else self._moved(place, earlier, allocator))
             else:
                 moved.append(place)
         moved.sort()
@@ -167,20 +169,19 @@ class Conservative:
         of_job = {place.job.id: place for place in places}
         return [of_job[job.id] for job in ordered_at([place.job for place in places], self.queue_order, now)]
 
-    def _moved(self, place: _Place, first: int, allocator: Allocator) -> _Place:
-        """Move a reservation to the earliest instant, from a step on, that the others leave; return its place."""
-        available = self._available
+    def _moved(self, place: _Place, earlier: float, allocator: Allocator) -> _Place:
+        """Move a reservation to the first instant, from an earlier one on, that the others leave; return its place."""
+        timeline = self._timeline
         start, number, seconds, counts, least_time, job = place
-        earlier = available.times[first]
-        if allocator.choose(job, available.free(first)) == counts and all(
-            map(le, counts, available.least_free(first, min(start, earlier + seconds)))
-        ):
-            available.shift(start, earlier, seconds, counts)
-            return _Place(earlier, number, seconds, counts, least_time, job)
-        available.give_back(start, place.end, counts)
-        span = earliest(available, job, least_time, allocator, first=first, before=start)
-        found = place if span is None else _Place(span.start, number, span.seconds, span.counts, least_time, job)
-        available.take(found.start, found.end, found.counts)
+        is_same = allocator.choose(job, timeline.free(earlier)) == counts
+        if is_same and all(map(le, counts, timeline.free(earlier, min(start, earlier + seconds)))):
+            found = _Place(earlier, number, seconds, counts, least_time, job)
+            timeline.give_back(start, place.end, counts)
+        else:
+            timeline.give_back(start, place.end, counts)
+            span = earliest(timeline, job, least_time, allocator, since=earlier, before=start)
+            found = place if span is None else _Place(span.start, number, span.seconds, span.counts, least_time, job)
+        timeline.take(found.start, found.end, found.counts)
         return found
 
     def _due(self, state: State) -> list[Start | Wake]:

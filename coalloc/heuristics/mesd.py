@@ -16,14 +16,14 @@ from functools import reduce
 from operator import gt, or_, sub
 from typing import ClassVar
 
-from coalloc.heuristics.over_time import Admission, availability_of, counts_of
+from coalloc.heuristics.over_time import Admission, counts_of, timeline_of
 from coalloc.heuristics.plans import Admits, Planned, Turns, always
 from coalloc.instance import CoallocError, Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, Choose, filling_order
-from coalloc.rules.availability import Availability
 from coalloc.rules.mesd import AskedChoice, Choice, Slowdown, by_named_times, mesd_allocation, where_usable
 from coalloc.rules.shapes import ShapeChoice, first_to_end_from, in_best_shape
+from coalloc.rules.timeline import Timeline
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
 
@@ -98,7 +98,7 @@ class Mesd:
         """Return whether a job can start on free processors; beside closings it is planned if it fits the room."""
         if not _is_over_time(state):
             return min(shape.tasks for shape in job.in_shapes) <= _most_tasks(state, job, free)
-        return first_to_end_from(_available_beside(state, started), job, 0, self._allocator(state)) is not None
+        return first_to_end_from(_timeline_beside(state, started), job, state.now, self._allocator(state)) is not None
 
     def _rule(self, state: State) -> Choose:
         """Return where a job goes on free processors."""
@@ -125,29 +125,29 @@ class Mesd:
     ) -> Iterator[Planned]:
         """Yield the plan of a queue: each job is chosen among those that fit until their ends at an instant."""
         members, allocator = [processors_of(c.processors) for c in state.classes], self._allocator(state)
-        available = _available_beside(state, started)
+        timeline, start = _timeline_beside(state, started), state.now
         releases = [(max(math.nextafter(state.now, math.inf), r.estimated_end), r.processors) for r in state.running]
         releases += [(state.now + planned.duration, planned.processors) for planned in started]
         heapq.heapify(releases)
         free = reduce(or_, members) & ~reduce(or_, (processors for _, processors in releases), 0)
         best = in_best_shape(allocator, len(members))
-        choice, step = AskedChoice(queue, best.choose, best.time, state.full_room, self.slowdown), 0
+        choice = AskedChoice(queue, best.choose, best.time, state.full_room, self.slowdown)
 
         def choose(job: Job, _: Sequence[int]) -> Allocation | None:
-            span = first_to_end_from(available, job, step, allocator)
+            span = first_to_end_from(timeline, job, start, allocator)
             return None if span is None else span.counts
 
         for _ in queue:
             while (chosen := choice.next((), choose)) is None:
-                step += 1
-                while releases and releases[0][0] <= available.times[step]:
+                start = timeline.changes(math.nextafter(start, math.inf))[0]
+                while releases and releases[0][0] <= start:
                     free |= heapq.heappop(releases)[1]
-            job, start = queue[chosen], available.times[step]
-            span = first_to_end_from(available, job, step, allocator)
+            job = queue[chosen]
+            span = first_to_end_from(timeline, job, start, allocator)
             assert span is not None, "only a job that fits is chosen"
             processors = _lowest(free, members, span.counts[: len(members)])
             free &= ~processors
-            available.take(start, start + span.seconds, span.counts)
+            timeline.take(start, start + span.seconds, span.counts)
             heapq.heappush(releases, (start + span.seconds, processors))
             yield Planned(job.id, processors, span.seconds)
 
@@ -192,12 +192,12 @@ def _room_beside(state: State, started: Sequence[Planned]) -> Allocation:
     return room
 
 
-def _available_beside(state: State, started: Sequence[Planned]) -> Availability:
+def _timeline_beside(state: State, started: Sequence[Planned]) -> Timeline[int]:
     """Return what is free from now on by the estimates, beside the jobs that start in this pass."""
-    available = availability_of(state)
+    timeline = timeline_of(state)
     for planned, taken in zip(started, _taken_by(state, started), strict=True):
-        available.take(state.now, state.now + planned.duration, taken)
-    return available
+        timeline.take(state.now, state.now + planned.duration, taken)
+    return timeline
 
 
 def _has_more(left: tuple[Processors, Allocation], before: tuple[Processors, Allocation]) -> bool:

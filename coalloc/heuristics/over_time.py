@@ -12,37 +12,38 @@ from operator import le
 
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator
-from coalloc.rules.availability import Availability, Span, earliest, fitting
 from coalloc.rules.queues import Places, WaitingJobs
+from coalloc.rules.reservations import Span, earliest, fitting
 from coalloc.rules.shapes import first_to_end
+from coalloc.rules.timeline import Timeline
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import Processors, processors_of
 
 
-def availability_of(state: State) -> Availability:
-    """Return what is free from now on by the estimates; at its first step is what is free now."""
-    now = state.now
-    soon = math.nextafter(now, math.inf)
-    return state.available((max(soon, run.estimated_end), run.taken) for run in state.running)
+def timeline_of(state: State) -> Timeline[int]:
+    """Return what is free from now on by the estimates; at its beginning is what is free now."""
+    soon = math.nextafter(state.now, math.inf)
+    return state.timeline((max(soon, run.estimated_end), run.taken) for run in state.running)
 
 
 class Filling:
     """What is free over time, and jobs that start now, or are to start later, one after the other."""
 
     def __init__(self, state: State, allocator: Allocator) -> None:
-        self._available, self._allocator = availability_of(state), allocator
+        self._now, self._num_classes = state.now, len(state.classes)
+        self._timeline, self._allocator = timeline_of(state), allocator
 
     @property
     def room(self) -> int:
         """Processors that are free now."""
-        return int(self._available.room[0])
+        return sum(self._timeline.free(self._now)[: self._num_classes])
 
     def start(self, job: Job) -> Start | None:
         """Let a job start now; None where it does not fit until its estimated end."""
-        span = self._now(job)
+        span = self._span_now(job)
         if span is None:
             return None
-        self._available.take(span.start, span.start + span.seconds, span.counts)
+        self._timeline.take(span.start, span.start + span.seconds, span.counts)
         return Start(job.id, span.counts)
 
     def first(self, jobs: Iterable[Job]) -> Iterator[Start]:
@@ -73,44 +74,44 @@ class Filling:
         """Keep a job what it needs as early as it fits."""
         span = self._earliest(job)
         assert span is not None, "every job fits the empty platform"
-        self._available.take(span.start, span.start + span.seconds, span.counts)
+        self._timeline.take(span.start, span.start + span.seconds, span.counts)
 
-    def _now(self, job: Job) -> Span | None:
+    def _span_now(self, job: Job) -> Span | None:
         """Return where a job runs if it starts now; None where it does not fit until its estimated end."""
-        return fitting(self._available, job, 0, self._allocator)
+        return fitting(self._timeline, job, self._now, self._allocator)
 
     def _earliest(self, job: Job) -> Span | None:
         """Return where a job runs as early as it fits."""
-        return earliest(self._available, job, self._allocator.least_time(job), self._allocator)
+        return earliest(self._timeline, job, self._allocator.least_time(job), self._allocator)
 
 
 class ShapeFilling(Filling):
     """Jobs of several shapes, each in the one that ends first: they start where that one can start now."""
 
-    def _now(self, job: Job) -> Span | None:
+    def _span_now(self, job: Job) -> Span | None:
         span = self._earliest(job)
-        return span if span is not None and span.start <= self._available.times[0] else None
+        return span if span is not None and span.start <= self._now else None
 
     def _earliest(self, job: Job) -> Span | None:
-        return first_to_end(self._available, job, self._allocator)
+        return first_to_end(self._timeline, job, self._allocator)
 
 
 class NodesOverTime:
     """Nodes, each a class of its own, and the jobs that start on them now, one after the other."""
 
     def __init__(self, state: State) -> None:
-        self._state, self._available = state, availability_of(state)
+        self._state, self._timeline = state, timeline_of(state)
 
     def usable(self, job: Job, seconds: Sequence[float]) -> list[int]:
         """Return how many tasks of a job each node can take until its end; it takes so many seconds on each."""
-        usable, free = self._state.usable, self._available.least_free
-        rooms = {length: usable(job, free(0, self._state.now + length)) for length in set(seconds)}
+        usable, free, now = self._state.usable, self._timeline.free, self._state.now
+        rooms = {length: usable(job, free(now, now + length)) for length in set(seconds)}
         return [rooms[length][node] for node, length in enumerate(seconds)]
 
     def take(self, job: Job, counts: Sequence[int], seconds: float) -> None:
         """Let a job start now."""
         now = self._state.now
-        self._available.take(now, now + seconds, self._state.taken(job, counts))
+        self._timeline.take(now, now + seconds, self._state.taken(job, counts))
 
 
 class Admission:
@@ -118,21 +119,21 @@ class Admission:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._available = availability_of(state) if state.has_closings or state.has_stocks else None
+        self._timeline = timeline_of(state) if state.has_closings or state.has_stocks else None
         self._members = [processors_of(node_class.processors) for node_class in state.classes]
 
     def admits(self, job: Job, processors: Processors, seconds: float) -> bool:
         """Let a job start now that takes so long there, unless it would run into what is to come."""
-        return self._available is None or self.admits_counts(job, counts_of(processors, self._members), seconds)
+        return self._timeline is None or self.admits_counts(job, counts_of(processors, self._members), seconds)
 
     def admits_counts(self, job: Job, counts: Sequence[int], seconds: float) -> bool:
         """Let a job start now that takes so long on so many processors of each class, unless it would run into that."""
-        if self._available is None:
+        if self._timeline is None:
             return True
         taken, end = self._state.taken(job, counts), self._state.now + seconds
-        is_free = all(map(le, taken, self._available.least_free(0, end)))
+        is_free = all(map(le, taken, self._timeline.free(self._state.now, end)))
         if is_free:
-            self._available.take(self._state.now, end, taken)
+            self._timeline.take(self._state.now, end, taken)
         return is_free
 
 

@@ -28,7 +28,7 @@ from coalloc.models.energy_running import (
 )
 from coalloc.models.energy_sets import add_sets
 from coalloc.models.energy_sets import estimate_nonzeros as estimate_nonzeros_of_sets
-from coalloc.models.time_grid import chosen
+from coalloc.models.time_slots import chosen
 from coalloc.problem import Assignment, Mode, Problem
 from coalloc.schedule import Schedule, schedule_of
 

@@ -26,7 +26,7 @@ from coalloc.models.energy_running import (
 )
 from coalloc.models.energy_sets import add_sets
 from coalloc.models.energy_sets import estimate_nonzeros as estimate_nonzeros_of_sets
-from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_resource_rows, by_slot, chosen
+from coalloc.models.time_slots import Term, TimeSlots, add_capacity_rows, add_resource_rows, by_slot, chosen
 from coalloc.problem import Assignment, Mode, Problem
 from coalloc.schedule import Schedule, schedule_of
 
@@ -40,13 +40,13 @@ def build(problem: Problem, *, horizon: int, makespan_limit: float | None = None
     The problem is one of :func:`coalloc.problem.discretise_for_energy`; ``makespan_limit`` is in s. Times of the model
     are in slots (``model.unit`` s), so that its numbers are of one size.
     """
-    grid = Grid(problem, horizon)
+    time_slots = TimeSlots(problem, horizon)
     model = pyo.ConcreteModel("OAS energy mode")
     model.problem = problem
     model.unit = problem.clock.seconds(1)
     origin = problem.instance.origin
     most = problem.clock.seconds(horizon) - origin if makespan_limit is None else makespan_limit
-    model.x = pyo.Var(list(_starts(grid, origin + most)), domain=pyo.Binary)
+    model.x = pyo.Var(list(_starts(time_slots, origin + most)), domain=pyo.Binary)
     least = least_makespan(problem) / model.unit
     model.makespan = pyo.Var(bounds=(least, None))
     costs = costs_of(problem)
@@ -54,18 +54,18 @@ def build(problem: Problem, *, horizon: int, makespan_limit: float | None = None
     busy_after = _add_busy_shares(model, costs)
     _add_objective(model, costs, busy_after)
     _add_makespan_rows(model)
-    _add_capacities(model, grid)
+    _add_capacities(model, time_slots)
     _add_order_of_equals(model)
     add_sets(model, _held(model), busy_after, most)
     return model
 
 
-def _starts(grid: Grid, latest: float) -> Iterator[StartKey]:
+def _starts(time_slots: TimeSlots, latest: float) -> Iterator[StartKey]:
     """Yield the starts that exist: the job fits, and ends by ``latest`` (s)."""
-    problem, last = grid.problem, latest + time_tolerance(latest)
+    problem, last = time_slots.problem, latest + time_tolerance(latest)
     for j, modes in enumerate(problem.modes):
         for p, mode in enumerate(modes):
-            for t in grid.starts(j, int(mode.duration), mode.allocation, mode.loads):
+            for t in time_slots.starts(j, int(mode.duration), mode.allocation, mode.loads):
                 if problem.clock.seconds(t + mode.duration) <= last:
                     yield j, p, t
 
@@ -144,7 +144,7 @@ def _add_makespan_rows(model: pyo.ConcreteModel) -> None:
     )
 
 
-def _add_capacities(model: pyo.ConcreteModel, grid: Grid) -> None:
+def _add_capacities(model: pyo.ConcreteModel, time_slots: TimeSlots) -> None:
     """Add (C2), (C3) and (M1), whole slots."""
     tasks: list[tuple[range, int, Term]] = []
     loads: list[tuple[range, int, Term]] = []
@@ -157,10 +157,10 @@ def _add_capacities(model: pyo.ConcreteModel, grid: Grid) -> None:
         loads += [(slots, k, (mode.loads[k], x)) for k in problem.contended_links if mode.loads[k] > 0.0]
         memory += [(slots, k, (mode.loads[k], x)) for k in problem.contended_memories if mode.loads[k] > 0.0]
     of_class = "(C2): no more tasks on class g in slot t than processors are free"
-    add_capacity_rows(model, "processors", by_slot(tasks), grid.processors, of_class)
-    add_resource_rows(model, "bandwidth", by_slot(loads), grid.left, "(C3): no link k saturates in slot t")
+    add_capacity_rows(model, "processors", by_slot(tasks), time_slots.processors, of_class)
+    add_resource_rows(model, "bandwidth", by_slot(loads), time_slots.left, "(C3): no link k saturates in slot t")
     of_node = "(M1): tasks on a node in slot t ask for no more than is free of its memory"
-    add_resource_rows(model, "memory", by_slot(memory), grid.left, of_node)
+    add_resource_rows(model, "memory", by_slot(memory), time_slots.left, of_node)
 
 
 def _users(model: pyo.ConcreteModel) -> dict[tuple[int, int], list[pyo.Var]]:

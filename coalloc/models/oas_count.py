@@ -3,7 +3,7 @@
 ``w[j, l, t] = 1`` when job ``j`` starts at slot ``t`` at speed level ``l``: the slowest class that the level
 allows fixes the duration (errata 4). ``n[j, l, t, g]`` tasks are on class ``g`` then. The bandwidth (2.6)
 is concave in the tasks below a link, so ``q[j, l, t, k, i] = 1`` names their number ``i`` (errata 2): exact,
-no relaxation. Equations: (K1) to (K7), and (T1) to (T6) of :mod:`coalloc.models.time_grid`, in
+no relaxation. Equations: (K1) to (K7), and (T1) to (T6) of :mod:`coalloc.models.time_slots`, in
 docs/mathematics.md.
 """
 
@@ -16,9 +16,9 @@ import pyomo.environ as pyo
 
 from coalloc.models.budgets import add_budget_rows, set_choices
 from coalloc.models.spreads import Run, add_spread_rows, set_spreads
-from coalloc.models.time_grid import (
-    Grid,
+from coalloc.models.time_slots import (
     Term,
+    TimeSlots,
     add_capacity_rows,
     add_constraint_rows,
     add_objective,
@@ -43,12 +43,14 @@ def build(
     problem: Problem, *, horizon: int, objective: str | Objective = "makespan", lower_bound: int = 0
 ) -> pyo.ConcreteModel:
     """Return the model; its objective is the cost of the criterion: slots, where jobs cost their ends."""
-    grid = Grid(problem, horizon)
+    time_slots = TimeSlots(problem, horizon)
     model = pyo.ConcreteModel("OAS count")
     model.problem = problem
     model.criterion = criterion = Criterion.of(problem, objective)
     model.w = pyo.Var(
-        list(_starts(grid)), domain=pyo.Binary, doc="1 where job j starts at slot t at speed level l, fastest first"
+        list(_starts(time_slots)),
+        domain=pyo.Binary,
+        doc="1 where job j starts at slot t at speed level l, fastest first",
     )
     model.n = pyo.Var(
         list(_counts(model)), domain=pyo.NonNegativeIntegers, doc="tasks of job j on class g if it starts so"
@@ -82,15 +84,15 @@ def build(
     _add_spreads(model)
     _add_budgets(model)
     per_slot = "no more tasks on class g in slot t than processors are free"
-    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors, f"(K4): {per_slot}")
-    _add_links(model, grid)
+    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), time_slots.processors, f"(K4): {per_slot}")
+    _add_links(model, time_slots)
     per_node = "tasks on a node in slot t ask for no more than is free of its memory"
-    add_resource_rows(model, "memory", by_slot(_memory_terms(model)), grid.left, f"(M2): {per_node}")
+    add_resource_rows(model, "memory", by_slot(_memory_terms(model)), time_slots.left, f"(M2): {per_node}")
     _add_presence(model)
     of_pool = "tasks take no more units of a pool, or a stock, in slot t than are left of it"
-    add_resource_rows(model, "pools", by_slot(_pool_terms(model)), grid.left, f"(W2): {of_pool}")
+    add_resource_rows(model, "pools", by_slot(_pool_terms(model)), time_slots.left, f"(W2): {of_pool}")
     active = ((j, range(t, t + _duration(problem, j, level)), w) for (j, level, t), w in model.w.items())
-    add_packing_rows(model, active, grid)
+    add_packing_rows(model, active, time_slots)
     return model
 
 
@@ -98,11 +100,11 @@ def _duration(problem: Problem, j: int, level: int) -> int:
     return int(problem.levels[j][level].duration)
 
 
-def _starts(grid: Grid) -> Iterator[tuple[int, int, int]]:
-    nothing = [0] * len(grid.problem.classes), [0.0] * len(grid.problem.resources)
-    for j, levels in enumerate(grid.problem.levels):
+def _starts(time_slots: TimeSlots) -> Iterator[tuple[int, int, int]]:
+    nothing = [0] * len(time_slots.problem.classes), [0.0] * len(time_slots.problem.resources)
+    for j, levels in enumerate(time_slots.problem.levels):
         for level in range(len(levels)):
-            for t in grid.starts(j, _duration(grid.problem, j, level), *nothing):
+            for t in time_slots.starts(j, _duration(time_slots.problem, j, level), *nothing):
                 yield j, level, t
 
 
@@ -223,9 +225,9 @@ def _pool_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
                 yield range(t, t + _duration(problem, j, level)), k, (whole[j, k], w)
 
 
-def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
+def _add_links(model: pyo.ConcreteModel, time_slots: TimeSlots) -> None:
     """Add (K5) one number of tasks below each contended link, (K6) its tie to n, (K7) the load per slot."""
-    problem = grid.problem
+    problem = time_slots.problem
     below = {k: problem.resources[k].classes for k in problem.contended_links}
     shapes = {
         (j, lv): problem.allocations.shape_of(job, level.tasks)
@@ -264,7 +266,7 @@ def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
         for (j, lv, t, k, i), q in model.q.items()
         if 0 < i < shapes[j, lv].tasks
     )
-    add_resource_rows(model, "bandwidth", by_slot(terms), grid.left, "(K7): no link k saturates in slot t")
+    add_resource_rows(model, "bandwidth", by_slot(terms), time_slots.left, "(K7): no link k saturates in slot t")
 
 
 def extract(model: pyo.ConcreteModel) -> Schedule:

@@ -2,7 +2,7 @@
 
 ``x[j, p, t] = 1`` when job ``j`` starts at slot ``t`` in mode ``p``. Duration, link loads and
 tasks per class of a mode are constants, so nothing is left to linearise. Equations: (C1) to
-(C3), and (T1) to (T6) of :mod:`coalloc.models.time_grid`, in docs/mathematics.md; the problem is that of
+(C3), and (T1) to (T6) of :mod:`coalloc.models.time_slots`, in docs/mathematics.md; the problem is that of
 thesis 3.2.1 (3.9) to (3.23) with errata 1 to 5.
 """
 
@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 import pyomo.environ as pyo
 
 from coalloc.models.budgets import add_budgets
-from coalloc.models.time_grid import (
-    Grid,
+from coalloc.models.time_slots import (
     Term,
+    TimeSlots,
     add_capacity_rows,
     add_constraint_rows,
     add_objective,
@@ -37,11 +37,11 @@ def build(
     problem: Problem, *, horizon: int, objective: str | Objective = "makespan", lower_bound: int = 0
 ) -> pyo.ConcreteModel:
     """Return the model; its objective is the cost of the criterion: slots, where jobs cost their ends."""
-    grid = Grid(problem, horizon)
+    time_slots = TimeSlots(problem, horizon)
     model = pyo.ConcreteModel("OAS mode")
     model.problem = problem
     model.criterion = criterion = Criterion.of(problem, objective)
-    model.x = pyo.Var(list(_starts(grid)), domain=pyo.Binary, doc="1 where job j starts at slot t in mode p")
+    model.x = pyo.Var(list(_starts(time_slots)), domain=pyo.Binary, doc="1 where job j starts at slot t in mode p")
 
     starts: dict[int, list[tuple[int, int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
     for (j, p, t), x in model.x.items():
@@ -56,26 +56,26 @@ def build(
         doc="(C1): every job starts once, in one mode",
     )
     per_slot = "no more tasks on class g in slot t than processors are free"
-    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors, f"(C2): {per_slot}")
+    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), time_slots.processors, f"(C2): {per_slot}")
     loads, on_link = by_slot(_load_terms(model, problem.contended_links)), "no link k saturates in slot t"
-    add_resource_rows(model, "bandwidth", loads, grid.left, f"(C3), thesis (3.20), (3.21): {on_link}")
+    add_resource_rows(model, "bandwidth", loads, time_slots.left, f"(C3), thesis (3.20), (3.21): {on_link}")
     asked = by_slot(_load_terms(model, problem.contended_memories))
     per_node = "tasks on a node in slot t ask for no more than is free of its memory"
-    add_resource_rows(model, "memory", asked, grid.left, f"(M1): {per_node}")
+    add_resource_rows(model, "memory", asked, time_slots.left, f"(M1): {per_node}")
     taken, of_pool = by_slot(_load_terms(model, problem.contended_pools)), "tasks take no more units of a pool"
-    add_resource_rows(model, "pools", taken, grid.left, f"(W1): {of_pool} than are left of it in slot t")
+    add_resource_rows(model, "pools", taken, time_slots.left, f"(W1): {of_pool} than are left of it in slot t")
     if problem.budgets:
         tasks = [[in_clusters(problem.allocations, mode.allocation) for mode in modes] for modes in problem.modes]
         add_budgets(model, ((j, tasks[j][p], x) for (j, p, _), x in model.x.items()))
     active = ((j, range(t, t + int(problem.modes[j][p].duration)), x) for (j, p, t), x in model.x.items())
-    add_packing_rows(model, active, grid)
+    add_packing_rows(model, active, time_slots)
     return model
 
 
-def _starts(grid: Grid) -> Iterator[tuple[int, int, int]]:
-    for j, modes in enumerate(grid.problem.modes):
+def _starts(time_slots: TimeSlots) -> Iterator[tuple[int, int, int]]:
+    for j, modes in enumerate(time_slots.problem.modes):
         for p, mode in enumerate(modes):
-            for t in grid.starts(j, int(mode.duration), mode.allocation, mode.loads):
+            for t in time_slots.starts(j, int(mode.duration), mode.allocation, mode.loads):
                 yield j, p, t
 
 

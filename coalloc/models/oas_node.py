@@ -21,7 +21,7 @@ from coalloc.instance import CoallocError, Job
 from coalloc.models.budgets import add_budget_rows, set_choices
 from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name, unique
 from coalloc.models.spreads import Run, add_spread_rows, set_spreads
-from coalloc.models.time_grid import Grid, add_scope_rows, chosen, set_parts
+from coalloc.models.time_slots import TimeSlots, add_scope_rows, chosen, set_parts
 from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Assignment, NotTogetherRow, Problem
 from coalloc.problem.execution import link_load
@@ -318,7 +318,7 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
     The unit of BW and ABW is such that the largest load of a link is ``LARGEST_BANDWIDTH``.
     """
     problem: Problem = model.problem
-    free = Grid(problem, theta, first=0).left
+    free = TimeSlots(problem, theta, first=0).left
     index = {name: k for k, name in enumerate(model.K)}
     jobs: dict[str, Job] = model.rigid
     units = {name: LARGEST_BANDWIDTH / (max(_loads(problem, k)) or LARGEST_BANDWIDTH) for name, k in index.items()}
@@ -386,7 +386,7 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
 def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
     """Add (M3): the tasks on a node of several cores ask for no more than its memory, in units of that."""
     problem: Problem = model.problem
-    free = Grid(problem, theta, first=0).left
+    free = TimeSlots(problem, theta, first=0).left
     memories = {problem.resources[k].name: k for k in problem.contended_memories}
     memory = {j: job.memory or 0.0 for j, job in model.rigid.items()}
     on_node: dict[tuple[str, int], list[tuple[float, pyo.Var]]] = defaultdict(list)
@@ -407,7 +407,7 @@ def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
 def _add_pools(model: pyo.ConcreteModel, theta: int) -> None:
     """Add (W3): what jobs take of a pool, or of a stock, is no more than is left of it, as a share of all there is."""
     problem: Problem = model.problem
-    free = Grid(problem, theta, first=0).left
+    free = TimeSlots(problem, theta, first=0).left
     pools = {pool.name: (k, pool) for k, pool in problem.countables}
     unit = {name: problem.allocations.limits[k] or 1.0 for name, (k, _) in pools.items()}
     parts = {(j, name): pool.parts(job) for j, job in model.rigid.items() for name, (_, pool) in pools.items()}

@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job
-from coalloc.models.time_grid import chosen
+from coalloc.models.time_slots import chosen
 from coalloc.problem import Mode, Problem
 from coalloc.problem.execution import link_load
 from coalloc.rules.packages import fits_processors, package_limits, package_schedule

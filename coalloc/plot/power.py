@@ -13,7 +13,7 @@ from coalloc.documents.arguments import public
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
-from coalloc.measures.timeline import step_means
+from coalloc.measures.usage import step_means
 from coalloc.plot.pictures import DATELESS, picture_format, static_picture
 from coalloc.plot.static import KEY, RAW, Writer
 from coalloc.power.meter import Idle, PowerCurve, power_curve

@@ -11,7 +11,7 @@ from coalloc.problem.discretisation import (
     Slot,
     discretise,
     discretise_for_energy,
-    on_another_grid,
+    in_other_slots,
     slot_seconds,
 )
 from coalloc.problem.package import Package
@@ -40,9 +40,9 @@ __all__ = [
     "compositions",
     "discretise",
     "discretise_for_energy",
+    "in_other_slots",
     "least_tasks",
     "numbered",
-    "on_another_grid",
     "short_resource",
     "shortage",
     "slot_seconds",

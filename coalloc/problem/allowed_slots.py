@@ -1,4 +1,4 @@
-"""Calendars on a grid: the slots in which a job may start, a pattern that repeats."""
+"""Calendars in slots: those in which a job may start, a pattern that repeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An instance on a grid: the length of a slot, what is refused for being too fine, and the problem that it becomes."""
+"""An instance in slots: the length of a slot, what is refused for being too fine, and the problem that it becomes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def discretise(
     constraints: Iterable[Constraint] = (),
     base: TimeBase | None = None,
 ) -> Problem:
-    """Return the problem that an instance is on a grid of ``slot`` seconds (None: continuous time).
+    """Return the problem that an instance is in slots of ``slot`` seconds (None: continuous time).
 
     With ``rounding="up"`` durations, arrivals and ends of running jobs are rounded up to slots, and a
     schedule of the problem is one of the instance. With ``"down"`` all are rounded down, and the
@@ -136,8 +136,8 @@ def _refuse_moments(instance: Instance, tolerance: float) -> None:
         )
 
 
-def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Problem:
-    """Return a problem on a grid of other slots."""
+def in_other_slots(problem: Problem, slot: float, rounding: Rounding) -> Problem:
+    """Return a problem in other slots."""
     return discretise(
         problem.instance,
         slot,

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation, NodeClass, Scope
 from coalloc.problem.execution import dedicated_time, execution_time
-from coalloc.rules.capacity_vectors import Memories, Order
+from coalloc.rules.capacity_vectors import CapacityVectors, Order
 
 Choose = Callable[[Job, Sequence[int]], Allocation | None]
 """A job and free processors per class, shape ``(num_classes,)``: the allocation, None where it does not fit."""
@@ -79,7 +79,7 @@ def allocator(
     name: RuleName,
     classes: Sequence[NodeClass],
     scope: Scope = "platform",
-    memories: Memories | None = None,
+    vectors: CapacityVectors | None = None,
     *,
     is_timed: bool = False,
 ) -> Allocator:
@@ -103,9 +103,9 @@ def allocator(
     found = Allocator(allocation_rule(name, classes, scope), time_anywhere if is_uniform else time, least_time)
     if is_timed:
         found = _by_named_times(found, name, classes, scope)
-    if memories is not None and not memories.leave_all:
+    if vectors is not None and not vectors.leave_all:
         order = filling_order(name, classes, is_timed=is_timed)
-        found = replace(found, choose=_where_usable(found.choose, memories, order))
+        found = replace(found, choose=_where_usable(found.choose, vectors, order))
     return found
 
 
@@ -156,15 +156,15 @@ def classes_seen_by(job: Job, classes: Sequence[NodeClass]) -> tuple[NodeClass, 
     )
 
 
-def _where_usable(choose: Choose, memories: Memories, order: Order) -> Choose:
+def _where_usable(choose: Choose, vectors: CapacityVectors, order: Order) -> Choose:
     """Return a rule that puts tasks only where they may be, and where there is memory for them.
 
     The rule fills classes in this ``order``.
     """
 
     def chosen(job: Job, room: Sequence[int]) -> Allocation | None:
-        counts = choose(job, memories.usable(job, room, order))
-        return None if counts is None else memories.taken(job, counts)
+        counts = choose(job, vectors.usable(job, room, order))
+        return None if counts is None else vectors.taken(job, counts)
 
     return chosen
 

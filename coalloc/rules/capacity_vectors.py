@@ -30,9 +30,10 @@ STOCK_UNITS = 2**60
 
 
 @dataclass(frozen=True, slots=True)
-class Memories:
-    """The memory of the nodes of each class: ``limits`` in MB, shape ``(num_classes,)``, inf where there is enough.
+class CapacityVectors:
+    """What the numbers of a room stand for, and what of a room a job can use and takes.
 
+    ``limits`` are the memory of a node of each class, MB, shape ``(num_classes,)``, inf where there is enough.
     ``shared`` are the classes, by index, that are one node of several cores: their tasks share the limit. Of the others
     every task has it for itself. ``places`` are the cluster and the node group of each class, none where every job may
     use all of them. ``pools`` are the classes of each group of which windows take processors, ``sizes`` its
@@ -209,7 +210,7 @@ def _tasks_of(stock: Stock, job: Job, left: int) -> int:
     return (left - whole) // per_task if per_task else STOCK_UNITS
 
 
-def memories_of(
+def capacity_vectors_of(
     classes: Sequence[NodeClass],
     task_memory: float,
     clusters: Sequence[str] = (),
@@ -219,8 +220,8 @@ def memories_of(
     stocks: Iterable[Stock] = (),
     resources: tuple[str, ...] | None = None,
     spread: Callable[[Job], Spread | None] | None = None,
-) -> Memories:
-    """Return the memories of classes, where tasks ask for ``task_memory`` MB at most.
+) -> CapacityVectors:
+    """Return the capacity vectors of classes, where tasks ask for ``task_memory`` MB at most.
 
     ``clusters`` are the names of all where some jobs say which clusters or nodes they may use, ``pools`` the classes of
     groups of which windows take processors. ``stocks`` are what places have of resources that jobs take, and
@@ -239,6 +240,6 @@ def memories_of(
     sizes = tuple(sum(classes[g].capacity for g in pool) for pool in pools)
     nodes = () if resources is None else tuple((c.group, resources) for c in classes)
     inside = tuple(c.cluster for c in classes) if spread is not None else ()
-    return Memories(
+    return CapacityVectors(
         tuple(limits), tuple(shared), places, pools, sizes, is_within_node, tuple(stocks), nodes, inside, spread
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from coalloc.instance import Platform, RunningJob, Window
 from coalloc.problem.allocation import Allocation, NodeClass, allocation_of, counted_groups
-from coalloc.rules.capacity_vectors import STOCK_UNITS, Memories
+from coalloc.rules.capacity_vectors import STOCK_UNITS, CapacityVectors
 
 
 class Closing(NamedTuple):
@@ -29,11 +29,11 @@ Taking = tuple[float, float, int]
 
 
 def closings_of(
-    platform: Platform, classes: Sequence[NodeClass], running: Iterable[RunningJob], memories: Memories
+    platform: Platform, classes: Sequence[NodeClass], running: Iterable[RunningJob], vectors: CapacityVectors
 ) -> list[Closing]:
     """Return when what of a platform is not there, by start; of each class and pool nothing is taken twice.
 
-    ``running`` are the jobs that run already, or start later; ``memories`` say what a room has. What runs already is
+    ``running`` are the jobs that run already, or start later; ``vectors`` say what a room has. What runs already is
     left out of what windows take of a pool, and those that start later of a stock, so that no room falls below 0.
     """
     pools = counted_groups(platform, classes)
@@ -42,16 +42,16 @@ def closings_of(
     for place, takings in chain(
         ((g, _of_class(platform, classes, g, held)) for g in range(len(classes))),
         (
-            (memories.first_stock + n, _of_stock(memories.first_stock + n, memories, held))
-            for n in range(len(memories.stocks))
+            (vectors.first_stock + n, _of_stock(vectors.first_stock + n, vectors, held))
+            for n in range(len(vectors.stocks))
         ),
         (
-            (memories.first_pool + n, _of_pool(platform, classes, members, held))
+            (vectors.first_pool + n, _of_pool(platform, classes, members, held))
             for n, members in enumerate(pools.values())
         ),
     ):
         for start, end, count in takings:
-            taken = found.setdefault((start, end), [0] * (memories.first_pool + len(pools)))
+            taken = found.setdefault((start, end), [0] * (vectors.first_pool + len(pools)))
             taken[place] = count
     return [Closing(start, end, tuple(taken)) for (start, end), taken in sorted(found.items())]
 
@@ -68,9 +68,9 @@ def _of_class(platform: Platform, classes: Sequence[NodeClass], g: int, held: He
     yield from _steps(spans, {}, 1, classes[g].capacity)
 
 
-def _of_stock(place: int, memories: Memories, held: Held) -> Iterator[Taking]:
+def _of_stock(place: int, vectors: CapacityVectors, held: Held) -> Iterator[Taking]:
     """Yield how many units of a stock, by its place in a room, running jobs that start later take when."""
-    units = [(run, memories.taken(run.job, counts)[place]) for run, counts in held]
+    units = [(run, vectors.taken(run.job, counts)[place]) for run, counts in held]
     spans = [(run.start, run.end, taken) for run, taken in units if run.start > 0.0 and taken]
     already: dict[float, int] = {}
     for run, taken in units:

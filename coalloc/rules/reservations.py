@@ -1,5 +1,6 @@
 """The earliest start that the running jobs, by their estimates, leave to one that does not fit now.
 
+Where nothing but ends of jobs is to come a sum of releases says it, else a :class:`coalloc.rules.timeline.Timeline`.
 Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2.2 (shadow time and extra nodes).
 """
 
@@ -7,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from operator import sub
+from operator import le, sub
 from typing import NamedTuple
 
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation
-from coalloc.rules.allocation_rules import Choose
+from coalloc.rules.allocation_rules import Allocator, Choose
+from coalloc.rules.timeline import Timeline
 
 Release = tuple[float, Allocation]
 """When processors become free (s), and how many of each class."""
@@ -66,3 +68,46 @@ def reservation_in_pool(job: Job, free: Sequence[int], releases: Iterable[Releas
 def _total(parts: Sequence[Allocation]) -> Allocation:
     """Return the sum of processors per class."""
     return tuple(map(sum, zip(*parts, strict=True)))
+
+
+class Span(NamedTuple):
+    """Where a job may run: from ``start`` (s) for ``seconds``, on ``counts``, what it takes of a room."""
+
+    start: float
+    seconds: float
+    counts: Allocation
+
+
+def fitting(timeline: Timeline[int], job: Job, start: float, allocator: Allocator) -> Span | None:
+    """Return where a job runs from a start (s) on, None where it does not fit until its end.
+
+    Where the rule chooses what is not free so long, it is asked again on what is.
+    """
+    counts = allocator.choose(job, timeline.free(start))
+    while counts is not None:
+        seconds = allocator.time(job, counts)
+        free = timeline.free(start, start + seconds)
+        if all(map(le, counts, free)):
+            return Span(start, seconds, counts)
+        counts = allocator.choose(job, free)
+    return None
+
+
+def earliest(
+    timeline: Timeline[int],
+    job: Job,
+    least_time: float,
+    allocator: Allocator,
+    *,
+    since: float = -math.inf,
+    before: float = math.inf,
+) -> Span | None:
+    """Return the earliest start of a job, from ``since`` on and before ``before`` (s), None where there is none.
+
+    On the fastest class it takes ``least_time`` (s).
+    """
+    for start in timeline.windows(since, least_time, job.tasks, before=before):
+        span = fitting(timeline, job, start, allocator)
+        if span is not None:
+            return span
+    return None

@@ -13,7 +13,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice
-from operator import le
 
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.resources import tasks_within
@@ -147,12 +146,14 @@ class Generation:
         tasks = level.tasks
         if release + level.duration >= before:
             return None  # what is free need not be counted
-        for start, first, last in profile.windows(release, level.duration, level.classes, tasks):
+        num_classes = len(self.problem.classes)
+        for start in profile.windows(release, level.duration, tasks, level.classes):
             if start + level.duration >= before:
                 return None  # windows come in order of start, so what follows ends no sooner
-            free = profile.least_free(first, last)
+            since = start if level.duration else math.inf  # what takes no time is in nobody's way
+            free = profile.free(since, start + level.duration)
             if sum([free[g] for g in level.classes]) >= tasks:
-                allocation = self.filling(j, level, rule, free, profile.least_contended(first, last))
+                allocation = self.filling(j, level, rule, free[:num_classes], free[num_classes:])
                 if allocation is not None:
                     is_kept = _affords(profile, j, allocation)  # else other fillings are tried as modes
                     return Assignment(j, start, self.mode(j, allocation)) if is_kept else None
@@ -318,7 +319,7 @@ def assignments_of(problem: Problem, schedule: Schedule) -> list[Assignment]:
     return assignments
 
 
-def on_grid(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[int, Mode]]:
+def choices_of(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[int, Mode]]:
     """Return (job, mode with this problem's duration) in the order of starts."""
     in_order = sorted(assignments, key=lambda a: a.start)
     return [(a.job, problem.allocations.mode(problem.jobs[a.job], a.mode.allocation)) for a in in_order]
@@ -327,7 +328,7 @@ def on_grid(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[i
 def book(profile: Profile, assignment: Assignment) -> None:
     """Occupy what an assignment uses."""
     mode = assignment.mode
-    profile.occupy(assignment.start, assignment.end, mode.allocation, mode.loads)
+    profile.take(assignment.start, assignment.end, profile.vector(mode.allocation, mode.loads))
     if profile.couples:
         profile.placed[assignment.job] = assignment.start, assignment.end
     if profile.spending is not None:
@@ -336,14 +337,10 @@ def book(profile: Profile, assignment: Assignment) -> None:
 
 def earliest_start(profile: Profile, release: float, mode: Mode) -> float:
     """Return the first instant from ``release`` on at which the mode fits to its end."""
-    tasks, used = sum(mode.allocation), tuple([g for g, count in enumerate(mode.allocation) if count])
-    counted = used if len(used) == 1 else tuple(range(len(mode.allocation)))  # few sets: each is kept up to date
-    for start, first, last in profile.windows(release, mode.duration, counted, tasks):
-        free, left = profile.least_free(first, last), profile.least_left(first, last)
-        if all(map(le, mode.allocation, free)) and all(map(le, mode.loads, left)):
-            return start
-    # The last window has everything free, and the profile lets pass what its subtractions have lost.
-    raise CoallocError("a mode that fits the platform must fit once everything has ended")
+    start = profile.first_start(release, mode.duration, profile.vector(mode.allocation, mode.loads))
+    if math.isinf(start):  # in the end everything is free, and the profile lets pass what its subtractions have lost
+        raise CoallocError("a mode that fits the platform must fit once everything has ended")
+    return start
 
 
 def earliest_start_of(problem: Problem, profile: Profile, j: int, mode: Mode, since: float = -math.inf) -> float:

@@ -11,7 +11,8 @@ from typing import Literal
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation
 from coalloc.rules.allocation_rules import Allocator
-from coalloc.rules.availability import Availability, Span, earliest, fitting
+from coalloc.rules.reservations import Span, earliest, fitting
+from coalloc.rules.timeline import Timeline
 
 ShapeChoice = Literal["first", "ends-first"]
 """Which shape jobs run in: their first, or the one that ends first."""
@@ -38,19 +39,19 @@ def in_best_shape(allocator: Allocator, num_classes: int) -> Allocator:
     return Allocator(choose, time, least_time)
 
 
-def first_to_end_from(available: Availability, job: Job, step: int, allocator: Allocator) -> Span | None:
-    """Return where a job runs from a step on, in the shape that ends first; None where none fits."""
-    return _first_to_end(fitting(available, shape, step, allocator) for shape in job.in_shapes)
+def first_to_end_from(timeline: Timeline[int], job: Job, start: float, allocator: Allocator) -> Span | None:
+    """Return where a job runs from a start (s) on, in the shape that ends first; None where none fits."""
+    return _first_to_end(fitting(timeline, shape, start, allocator) for shape in job.in_shapes)
 
 
-def first_to_end(available: Availability, job: Job, allocator: Allocator) -> Span | None:
+def first_to_end(timeline: Timeline[int], job: Job, allocator: Allocator) -> Span | None:
     """Return where a job runs as early as it fits, in the shape that ends first; None where none ever fits."""
-    return _first_to_end(_earliest_spans(available, job, allocator))
+    return _first_to_end(_earliest_spans(timeline, job, allocator))
 
 
-def _earliest_spans(available: Availability, job: Job, allocator: Allocator) -> Iterator[Span | None]:
+def _earliest_spans(timeline: Timeline[int], job: Job, allocator: Allocator) -> Iterator[Span | None]:
     for shape in job.in_shapes:
-        yield earliest(available, shape, allocator.least_time(shape), allocator)
+        yield earliest(timeline, shape, allocator.least_time(shape), allocator)
 
 
 def _first_to_end(spans: Iterable[Span | None]) -> Span | None:

@@ -15,7 +15,7 @@ from coalloc.instance import CoallocError, Job, Platform
 from coalloc.instance.resources import of_nodes, tasks_on_node
 from coalloc.instance.spread import Spread, spread_of
 from coalloc.problem.allocation import Allocation, NodeClass, Scope, counted_groups, stocks_of
-from coalloc.rules.capacity_vectors import memories_of
+from coalloc.rules.capacity_vectors import CapacityVectors, capacity_vectors_of
 from coalloc.simulator.decisions import DecisionError, Start, shown
 from coalloc.simulator.processors import Processors, lowest_of, preferred_of, processors_of
 
@@ -24,42 +24,20 @@ class Occupancy:
     """The ``free`` processors of a platform, and its ``room``.
 
     That is: free processors of each class, then what else is left: units of memory of nodes, processors of pools.
-    ``memories`` are those of its nodes; tasks ask for ``task_memory`` MB at most. ``is_choosy`` says whether some jobs
-    may not be everywhere, ``is_spread`` whether some restrict their tasks in each cluster. ``resources`` are those that
-    jobs take, ``crowded`` the nodes, by index, of which tasks of several jobs may take more than there is.
+    ``vectors`` say what else is left, and what jobs can use.
     """
 
     def __init__(
-        self,
-        platform: Platform,
-        classes: Sequence[NodeClass],
-        scope: Scope,
-        task_memory: float = 0.0,
-        *,
-        is_choosy: bool = False,
-        is_spread: bool = False,
-        resources: Sequence[str] = (),
-        crowded: Collection[int] = (),
+        self, platform: Platform, classes: Sequence[NodeClass], scope: Scope, vectors: CapacityVectors
     ) -> None:
-        names = [cluster.name for cluster in platform.clusters] if is_choosy else []
-        self.memories = memories_of(
-            classes,
-            task_memory,
-            names,
-            counted_groups(platform, classes).values(),
-            is_within_node=scope == "node",
-            stocks=stocks_of(platform, classes, resources, crowded),
-            resources=of_nodes(platform, resources) if resources else None,
-            spread=_spreads_on(platform, scope) if is_spread else None,
-        )
-        self._is_choosy, self._has_tail = is_choosy, bool(self.memories.full)
+        self.vectors, self._has_tail = vectors, bool(vectors.full)
         self._num_classes = len(classes)
         self._index = platform.processor_index
         self._members = [processors_of(node_class.processors) for node_class in classes]
         self._cluster = [node_class.cluster for node_class in classes]
         self._scope = scope
         self.free = processors_of(chain.from_iterable(node_class.processors for node_class in classes))
-        self.room: Allocation = (*(node_class.capacity for node_class in classes), *self.memories.full)
+        self.room: Allocation = (*(node_class.capacity for node_class in classes), *vectors.full)
 
     @property
     def counts(self) -> Allocation:
@@ -95,16 +73,16 @@ class Occupancy:
         counts, processors = self._named(job, nodes) if nodes else self._lowest(job, asked, preferred)
         if self._scope != "platform" and not self._is_within_scope(counts):
             raise DecisionError(f"the policy started job {quoted(job.id)} outside its scope of one {self._scope}")
-        if self._is_choosy and job.is_choosy:
+        if self.vectors.places and job.is_choosy:
             self._refuse_ineligible(job, counts)
-        if self.memories.spread is not None:
+        if self.vectors.spread is not None:
             self._refuse_spread(job, counts)
         if job.memory:
             self._refuse_little_memory(job, counts)
-        if self.memories.pools:
+        if self.vectors.pools:
             self._refuse_closed(job, counts)
-        taken = self.memories.taken(job, counts) if self._has_tail else counts
-        if self.memories.nodes and job.asks_resources:
+        taken = self.vectors.taken(job, counts) if self._has_tail else counts
+        if self.vectors.nodes and job.asks_resources:
             self._refuse_short(job, counts, taken)
         self.free ^= processors
         self.room = tuple(map(sub, self.room, taken))
@@ -117,7 +95,7 @@ class Occupancy:
         last come first: what each gives back at its end is then what is free from there on.
         """
         counts = self._counted(processors)
-        taken = (*counts, *map(min, self._tail, self.memories.taken(job, counts)[len(counts) :]))
+        taken = (*counts, *map(min, self._tail, self.vectors.taken(job, counts)[len(counts) :]))
         self.free ^= processors
         self.room = tuple(map(sub, self.room, taken))
         return taken
@@ -133,7 +111,7 @@ class Occupancy:
 
     def _refuse_ineligible(self, job: Job, counts: Allocation) -> None:
         """Raise where the policy puts tasks on nodes that the job may not use."""
-        for g, (count, place) in enumerate(zip(counts, self.memories.places, strict=True)):
+        for g, (count, place) in enumerate(zip(counts, self.vectors.places, strict=True)):
             if count and not job.may_use(*place):
                 raise DecisionError(
                     f"the policy gave job {quoted(job.id)} {count} processors of node class {g} in cluster "
@@ -142,7 +120,7 @@ class Occupancy:
 
     def _refuse_spread(self, job: Job, counts: Allocation) -> None:
         """Raise where the policy spreads a job over clusters as it must not be."""
-        spread = self.memories.spread(job) if self.memories.spread is not None else None
+        spread = self.vectors.spread(job) if self.vectors.spread is not None else None
         tasks = [0] * (max(self._cluster) + 1)
         for cluster, count in zip(self._cluster, counts, strict=True):
             tasks[cluster] += count
@@ -154,7 +132,7 @@ class Occupancy:
 
     def _refuse_closed(self, job: Job, counts: Allocation) -> None:
         """Raise where the policy gives a job more processors of a group than windows leave now."""
-        for pool, left in zip(self.memories.pools, self.room[self.memories.first_pool :], strict=True):
+        for pool, left in zip(self.vectors.pools, self.room[self.vectors.first_pool :], strict=True):
             asked = sum(counts[g] for g in pool)
             if asked > left:
                 raise DecisionError(
@@ -164,10 +142,10 @@ class Occupancy:
 
     def _refuse_short(self, job: Job, counts: Allocation, taken: Allocation) -> None:
         """Raise where the policy puts a job where there is too little left of a resource that it takes."""
-        first = self.memories.first_stock
-        rows = zip(self.memories.stocks, taken[first:], self.room[first:], strict=False)  # pools come behind
+        first = self.vectors.first_stock
+        rows = zip(self.vectors.stocks, taken[first:], self.room[first:], strict=False)  # pools come behind
         short = [stock.name for stock, asked, left in rows if asked > left]
-        for g, (count, node_of) in enumerate(zip(counts, self.memories.nodes, strict=True)):
+        for g, (count, node_of) in enumerate(zip(counts, self.vectors.nodes, strict=True)):
             if count and not tasks_on_node(*node_of, job):
                 short.append(f"a resource of the nodes of class {g}")
         if short:
@@ -177,12 +155,12 @@ class Occupancy:
 
     def _refuse_little_memory(self, job: Job, counts: Allocation) -> None:
         """Raise where a class has memory for fewer tasks than the policy puts there."""
-        usable = self.memories.with_memory(job.memory or 0.0, self.counts, self._tail)
+        usable = self.vectors.with_memory(job.memory or 0.0, self.counts, self._tail)
         for g, (count, most) in enumerate(zip(counts, usable, strict=True)):
             if count > most:
                 raise DecisionError(
                     f"the policy gave job {quoted(job.id)} {count} processors of node class {g}, whose nodes have "
-                    f"{self.memories.megabytes(self.room)[g]:g} MB of free memory; its tasks require {job.memory:g} "
+                    f"{self.vectors.megabytes(self.room)[g]:g} MB of free memory; its tasks require {job.memory:g} "
                     "MB each"
                 )
 
@@ -259,7 +237,13 @@ class Pool(Occupancy):
         self.room = (self.room[0] + taken[0],)
 
 
-def occupancy_of(
+def occupancy_of(platform: Platform, classes: Sequence[NodeClass], scope: Scope, vectors: CapacityVectors) -> Occupancy:
+    """Return the occupancy of an empty platform."""
+    is_pool = len(classes) == 1 and vectors.leave_all
+    return (Pool if is_pool else Occupancy)(platform, classes, scope, vectors)
+
+
+def vectors_on(
     platform: Platform,
     classes: Sequence[NodeClass],
     scope: Scope,
@@ -269,21 +253,23 @@ def occupancy_of(
     is_spread: bool = False,
     resources: Sequence[str] = (),
     crowded: Collection[int] = (),
-) -> Occupancy:
-    """Return the occupancy of an empty platform; see :class:`Occupancy`."""
-    occupancy = Occupancy(
-        platform,
+) -> CapacityVectors:
+    """Return the capacity vectors of a platform, where tasks ask for ``task_memory`` MB at most.
+
+    ``is_choosy`` says whether some jobs may not be everywhere, ``is_spread`` whether some restrict their tasks in each
+    cluster. ``resources`` are those that jobs take, ``crowded`` the nodes, by index, of which tasks of several jobs may
+    take more than there is.
+    """
+    return capacity_vectors_of(
         classes,
-        scope,
         task_memory,
-        is_choosy=is_choosy,
-        is_spread=is_spread,
-        resources=resources,
-        crowded=crowded,
+        [cluster.name for cluster in platform.clusters] if is_choosy else [],
+        counted_groups(platform, classes).values(),
+        is_within_node=scope == "node",
+        stocks=stocks_of(platform, classes, resources, crowded),
+        resources=of_nodes(platform, resources) if resources else None,
+        spread=_spreads_on(platform, scope) if is_spread else None,
     )
-    if len(classes) == 1 and occupancy.memories.leave_all:
-        return Pool(platform, classes, scope)
-    return occupancy
 
 
 def _spreads_on(platform: Platform, scope: Scope) -> Callable[[Job], Spread | None]:

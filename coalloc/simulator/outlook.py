@@ -7,17 +7,15 @@ killed; no start is granted that would run into one by its estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Protocol
 
 from coalloc.documents.text import quoted
 from coalloc.instance import Job, Platform, RunningJob
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allocation import Allocation, NodeClass
-from coalloc.rules.availability import Availability
-from coalloc.rules.capacity_vectors import Memories
+from coalloc.rules.capacity_vectors import CapacityVectors
 from coalloc.rules.closings import Closing, closings_of
 from coalloc.rules.reservations import Release
 from coalloc.simulator.decisions import DecisionError
@@ -64,12 +62,12 @@ class Outlook:
     """
 
     def __init__(
-        self, closings: Sequence[Closing], sizes: Allocation, num_classes: int, memories: Memories, base: TimeBase
+        self, closings: Sequence[Closing], sizes: Allocation, num_classes: int, vectors: CapacityVectors, base: TimeBase
     ) -> None:
         self._base = base
         self._coming, self._begun = list(closings), list[Closing]()
         self._sizes, self._num_classes = sizes, num_classes
-        self._first_stock, self._first_pool = memories.first_stock, memories.first_pool
+        self._first_stock, self._first_pool = vectors.first_stock, vectors.first_pool
 
     @property
     def closings(self) -> tuple[Closing, ...]:
@@ -96,19 +94,15 @@ class Outlook:
                 until[g] = now
         return tuple(until)
 
-    def available(self, now: float, room: Allocation, releases: Iterable[Release]) -> Availability:
-        """Return what is free from ``now`` (s) on beside closings: ``room``, and what is released.
+    def ends(self, now: float) -> Iterator[Release]:
+        """Yield when what has begun is there again, later than ``now`` (s): it may not have been opened yet."""
+        soon = math.nextafter(now, math.inf)
+        return ((max(soon, closing.end), closing.taken) for closing in self._begun)
 
-        A job that ends within the time tolerance after a closing begins has ended by then.
-        """
-        soon = math.nextafter(now, math.inf)  # what is over at this instant may not have been opened yet
-        ends = [*releases, *((max(soon, closing.end), closing.taken) for closing in self._begun)]
-        available = Availability(now, room, sorted(ends, key=itemgetter(0)), self._num_classes)
+    def coming(self, now: float) -> Iterator[Closing]:
+        """Yield the closings to come; a job that ends within the time tolerance after one begins has ended by then."""
         for closing in self._coming:
-            start = max(now, closing.start + self._base.tolerance_at(closing.start))
-            if start < closing.end:
-                available.take(start, closing.end, closing.taken)
-        return available
+            yield closing._replace(start=max(now, closing.start + self._base.tolerance_at(closing.start)))
 
     def fault(self, taken: Allocation, now: float, end: float, others: Sequence[Expected]) -> str:
         """Return what a job that takes so much of a room until ``end`` (s) would run into, nothing if nothing.
@@ -155,10 +149,10 @@ def outlook_of(
     platform: Platform,
     classes: Sequence[NodeClass],
     running: Sequence[RunningJob],
-    memories: Memories,
+    vectors: CapacityVectors,
     base: TimeBase,
 ) -> Outlook | None:
     """Return the closings of a site, None where there are none; ``running`` are the jobs that hold it, or will."""
-    closings = closings_of(platform, classes, running, memories)
-    sizes = (*(node_class.capacity for node_class in classes), *memories.full)
-    return Outlook(closings, sizes, len(classes), memories, base) if closings else None
+    closings = closings_of(platform, classes, running, vectors)
+    sizes = (*(node_class.capacity for node_class in classes), *vectors.full)
+    return Outlook(closings, sizes, len(classes), vectors, base) if closings else None

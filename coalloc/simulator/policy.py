@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import le
+from operator import itemgetter, le
 from typing import NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -19,11 +19,11 @@ from coalloc.documents.values import NO_SECONDS, copying
 from coalloc.instance import Job, Platform, RunningJob, Shape
 from coalloc.problem.allocation import Allocation, NodeClass, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
-from coalloc.rules.availability import Availability
 from coalloc.rules.capacity_vectors import Order
 from coalloc.rules.closings import Closing
 from coalloc.rules.node_choice import NodeLoad
 from coalloc.rules.reservations import Release
+from coalloc.rules.timeline import Timeline
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.decisions import Start, Wake
 from coalloc.simulator.node_sharing import NodeSharing
@@ -189,27 +189,27 @@ class State:
     @property
     def full_room(self) -> Allocation:
         """The room of the empty platform, with everything available."""
-        return (*(node_class.capacity for node_class in self.classes), *self._occupancy.memories.full)
+        return (*(node_class.capacity for node_class in self.classes), *self._occupancy.vectors.full)
 
     @property
     def shares_memory(self) -> bool:
         """Whether the cores of a node may compete for memory."""
-        return bool(self._occupancy.memories.shared)
+        return bool(self._occupancy.vectors.shared)
 
     @property
     def has_stocks(self) -> bool:
         """Whether jobs may compete for resources."""
-        return bool(self._occupancy.memories.stocks)
+        return bool(self._occupancy.vectors.stocks)
 
     @property
     def lacks_memory(self) -> bool:
         """Whether a node may have too little memory for the tasks of the run."""
-        return not self._occupancy.memories.is_ample
+        return not self._occupancy.vectors.is_ample
 
     @property
     def is_restricted(self) -> bool:
         """Whether some job cannot use every free processor, because of memory, maintenance windows or eligibility."""
-        return not self._occupancy.memories.leave_all
+        return not self._occupancy.vectors.leave_all
 
     @property
     def has_closings(self) -> bool:
@@ -219,7 +219,7 @@ class State:
     @property
     def has_pools(self) -> bool:
         """Whether maintenance windows close a number of processors of a group, rather than named nodes."""
-        return bool(self._occupancy.memories.pools)
+        return bool(self._occupancy.vectors.pools)
 
     @property
     def closings(self) -> tuple[Closing, ...]:
@@ -240,11 +240,14 @@ class State:
         end = self.now + self.allocator("first-fit").time(job, counts)
         return not self._outlook.fault(taken, self.now, end, self.running)
 
-    def available(self, releases: Iterable[Release]) -> Availability:
+    def timeline(self, releases: Iterable[Release]) -> Timeline[int]:
         """Return the free room over time: the room now, plus the releases (in order of time), minus the closings."""
-        if self._outlook is None:
-            return Availability(self.now, self.room, releases, len(self.classes))
-        return self._outlook.available(self.now, self.room, releases)
+        if self._outlook is not None:
+            releases = sorted([*releases, *self._outlook.ends(self.now)], key=itemgetter(0))
+        timeline = Timeline(self.now, self.room, releases, len(self.classes))
+        for closing in () if self._outlook is None else self._outlook.coming(self.now):
+            timeline.take(*closing)
+        return timeline
 
     @property
     def is_timed(self) -> bool:
@@ -259,7 +262,7 @@ class State:
     @property
     def free_memory(self) -> tuple[float, ...]:
         """Free memory per node of each class, MB, shape ``(num_classes,)``; infinity if memory is ample."""
-        return self._occupancy.memories.megabytes(self._occupancy.room)
+        return self._occupancy.vectors.megabytes(self._occupancy.room)
 
     def usable(self, job: Job, room: Sequence[int], order: Order | None = None) -> Sequence[int]:
         """Return the number of tasks of a job that each class can take from a room.
@@ -267,11 +270,11 @@ class State:
         If a cluster has too little of a resource for all of them, the first classes by ``order`` get it; without an
         order, those that the platform lists first.
         """
-        return self._occupancy.memories.usable(job, room, order)
+        return self._occupancy.vectors.usable(job, room, order)
 
     def taken(self, job: Job, counts: Sequence[int]) -> Allocation:
         """Return the part of a room that a job takes with these processors of each class."""
-        return self._occupancy.memories.taken(job, counts)
+        return self._occupancy.vectors.taken(job, counts)
 
     @property
     def free_processors(self) -> Processors:
@@ -293,7 +296,7 @@ class State:
         """Current load of each node, in order; of each processor if nodes are dedicated."""
         if self._sharing is not None:
             return self._sharing.loads()
-        free, memory, most = set(indices_of(self.free_processors)), self.free_memory, self._occupancy.memories.limits
+        free, memory, most = set(indices_of(self.free_processors)), self.free_memory, self._occupancy.vectors.limits
         found: dict[int, NodeLoad] = {}
         for g, node_class in enumerate(self.classes):
             for processor in node_class.processors:
@@ -317,8 +320,8 @@ class State:
             ``time(job, counts)`` is the execution time there if no link saturates, s.
         """
         if rule not in self._allocators:
-            memories = self._occupancy.memories
-            self._allocators[rule] = allocator(rule, self.classes, self.scope, memories, is_timed=self._is_timed)
+            vectors = self._occupancy.vectors
+            self._allocators[rule] = allocator(rule, self.classes, self.scope, vectors, is_timed=self._is_timed)
         return self._allocators[rule]
 
     def names(self, processors: Processors) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from coalloc.instance import Instance
 from coalloc.measures.groups import By, metrics_by
 from coalloc.measures.metrics import EXECUTION_TIME, RESPONSE, WAIT, busy_time, metrics_of
 from coalloc.measures.observed_sharing import SharedUse, observe_sharing
-from coalloc.measures.timeline import series
+from coalloc.measures.usage import series
 from coalloc.power.meter import Idle
 from coalloc.schedule import Schedule
 from coalloc.schedule.observed import observe, placed_jobs

@@ -32,7 +32,7 @@ from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
 from coalloc.simulator.gangs import dealt
 from coalloc.simulator.node_sharing import NodeSharing
-from coalloc.simulator.occupancy import largest_part, occupancy_of
+from coalloc.simulator.occupancy import largest_part, occupancy_of, vectors_on
 from coalloc.simulator.outlook import Shutting, outlook_of
 from coalloc.simulator.policy import (
     Arriving,
@@ -174,7 +174,7 @@ class Site:
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
         self.is_whole = is_whole
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
-        self._occupancy = occupancy_of(
+        vectors = vectors_on(
             own,
             classes,
             scope,
@@ -184,7 +184,8 @@ class Site:
             resources=resources,
             crowded=crowded,
         )
-        self.outlook = outlook_of(own, classes, held, self._occupancy.memories, clock.base)
+        self._occupancy = occupancy_of(own, classes, scope, vectors)
+        self.outlook = outlook_of(own, classes, held, vectors, clock.base)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._is_uniform = len(set(self._slowness)) == 1
         self._clock, self._sharing, self._is_timed = clock, sharing, is_timed
@@ -333,10 +334,10 @@ class Site:
     def shuttings(self) -> Iterator[Shutting]:
         """Yield the changes that the closings of the site are."""
         members = [processors_of(node_class.processors) for node_class in self.state.classes]
-        memories = self._occupancy.memories
-        pools = [processors_of(p for g in pool for p in self.state.classes[g].processors) for pool in memories.pools]
-        stocks = [reduce(or_, map(members.__getitem__, stock.classes)) for stock in memories.stocks]
-        places = (*members, *(0 for _ in memories.shared), *stocks, *pools)
+        vectors = self._occupancy.vectors
+        pools = [processors_of(p for g in pool for p in self.state.classes[g].processors) for pool in vectors.pools]
+        stocks = [reduce(or_, map(members.__getitem__, stock.classes)) for stock in vectors.stocks]
+        places = (*members, *(0 for _ in vectors.shared), *stocks, *pools)
         for closing in self.outlook.closings if self.outlook is not None else ():
             own = reduce(or_, compress(places, closing.taken))
             processors = own if self.is_whole else self.on_platform(own)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
-from coalloc.rules.serial_sgs import on_grid, start_in_order
+from coalloc.rules.serial_sgs import choices_of, start_in_order
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
@@ -31,7 +31,7 @@ def start_early(incumbent: Incumbent) -> None:
     if not is_returned or len(problem.jobs) > MOST_MOVED or state.remaining <= 0.0:
         return
     response = Criterion.of(problem, "total-response-time")
-    found = [incumbent.best, start_in_order(problem, on_grid(problem, incumbent.best))]
+    found = [incumbent.best, start_in_order(problem, choices_of(problem, incumbent.best))]
     if criterion.objective.has_latest_ends and len(problem.jobs) <= MOST_LISTED:
         effort = Effort(iterations=LISTS * len(problem.jobs), seed=state.options.seed, deadline=incumbent.instant(1.0))
         first = min((a for a in found if a), key=response.value)

@@ -119,12 +119,12 @@ class Incumbent:
         return self.proven_on(self.criterion)
 
     def proven_on(self, criterion: Criterion) -> float:
-        """Return the best bound known as a cost on the clock of another grid."""
+        """Return the best bound known as a cost on the clock of other slots."""
         known = self.state.lower_bound
         return criterion.counted(criterion.objective.least if known is None else known)
 
     def prove(self, cost: float, source: str, criterion: Criterion | None = None) -> None:
-        """Take a lower bound, a cost of the problem or of the criterion of another grid."""
+        """Take a lower bound, a cost of the problem or of the criterion of other slots."""
         bound = (criterion or self.criterion).reported(cost)
         self.state.raise_bound(bound, source)
         if self._is_too_late(bound):

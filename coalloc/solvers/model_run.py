@@ -11,8 +11,8 @@ from coalloc.instance import CoallocError
 from coalloc.models import Formulation, formulation_of
 from coalloc.models.registry import EstimatesSize, InfeasibleModelError, OrdersEqualJobs, TakesStart
 from coalloc.objectives import Criterion
-from coalloc.problem import MAX_MODES, Assignment, Problem, Rounding, on_another_grid
-from coalloc.rules.serial_sgs import assignments_of, best_list_schedule, on_grid, start_in_order
+from coalloc.problem import MAX_MODES, Assignment, Problem, Rounding, in_other_slots
+from coalloc.rules.serial_sgs import assignments_of, best_list_schedule, choices_of, start_in_order
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
@@ -29,10 +29,10 @@ MAX_NONZEROS = 5_000_000
 """Nonzeros beyond which a model is not built."""
 BUILT_PER_SECOND = 100_000
 """Nonzeros that are built and handed over in a second, on a slow machine."""
-COARSE_GRID = 0.25
-"""Slot of the one grid that models get for continuous time, as a share of the mean base time."""
+COARSE_SLOT = 0.25
+"""Length of the slots that models get for continuous time, as a share of the mean base time."""
 ROUNDINGS: tuple[Rounding, Rounding] = ("up", "down")
-"""Of the two models on that grid: one for a schedule, one for a bound."""
+"""Of the two models in them: one for a schedule, one for a bound."""
 ROUNDING_GAP = 0.1 * PROOF_TOLERANCE
 """Relative gap that is left to the rounding errors of a model whose objective is no whole number."""
 
@@ -49,7 +49,7 @@ class ModelRun:
         if not isinstance(formulation, EstimatesSize):
             return 0
         problem = criterion.problem
-        return max(formulation.estimate_nonzeros(problem, horizon), grid_cells(problem, horizon))
+        return max(formulation.estimate_nonzeros(problem, horizon), slot_cells(problem, horizon))
 
     def build(
         self, criterion: Criterion, formulation: Formulation, horizon: int, lower_bound: float
@@ -130,7 +130,7 @@ class ModelRun:
             )
 
 
-def grid_cells(problem: Problem, horizon: int) -> int:
+def slot_cells(problem: Problem, horizon: int) -> int:
     """Return how many numbers say what is free in each slot; gaps between arrivals make them more than a model's."""
     return max(0, horizon - problem.first_slot) * (len(problem.classes) + len(problem.resources))
 
@@ -149,7 +149,7 @@ def _gap_scale(criterion: Criterion) -> float:
 def reporter(state: SolveState, criterion: Criterion) -> Progress:
     """Return what turns a solver's news, costs on the clock of a problem, into points of the trace.
 
-    The news of a grid is the truth on that grid; where the call is about continuous time, it is an
+    The news of slots is the truth in slots; where the call is about continuous time, it is an
     incumbent only where rounded up and a bound only where rounded down. What a constraint of the user's own may refuse
     is no incumbent yet.
     """
@@ -172,7 +172,7 @@ def reporter(state: SolveState, criterion: Criterion) -> Progress:
 
 def _accepts(incumbent: Incumbent) -> bool:
     """Accept what CP-SAT does not: beside it a model adds nothing."""
-    is_left = not cpsat.METHOD.accepts(incumbent) and not cpsat.ON_GRIDS.accepts(incumbent)
+    is_left = not cpsat.METHOD.accepts(incumbent) and not cpsat.IN_SLOTS.accepts(incumbent)
     return is_left and not incumbent.is_beyond_proof
 
 
@@ -200,7 +200,7 @@ def _fitting(incumbent: Incumbent, criterion: Criterion, first: Sequence[Assignm
 def _solve(
     incumbent: Incumbent, criterion: Criterion, first: Sequence[Assignment], time_limit: float
 ) -> tuple[Schedule | None, float | None]:
-    """Run the formulation that fits, from a known schedule; rounded up, a grid without solution proves nothing."""
+    """Run the formulation that fits, from a known schedule; slots without solution, rounded up, prove nothing."""
     formulation = _fitting(incumbent, criterion, first)
     if formulation is None:
         return None, None
@@ -228,18 +228,18 @@ def _run(incumbent: Incumbent) -> None:
     _heed_interrupt(incumbent)
 
 
-def _run_on_a_grid(incumbent: Incumbent) -> None:
-    """Solve one coarse grid, rounded up for a schedule that is then moved left, rounded down for a bound."""
+def _run_in_slots(incumbent: Incumbent) -> None:
+    """Solve in coarse slots, rounded up for a schedule that is then moved left, rounded down for a bound."""
     problem, state = incumbent.problem, incumbent.state
-    slot = COARSE_GRID * problem.instance.mean_base_time
+    slot = COARSE_SLOT * problem.instance.mean_base_time
 
     up, down = (
-        Criterion(on_another_grid(problem, slot, rounding), incumbent.criterion.objective) for rounding in ROUNDINGS
+        Criterion(in_other_slots(problem, slot, rounding), incumbent.criterion.objective) for rounding in ROUNDINGS
     )
-    first = start_in_order(up.problem, on_grid(up.problem, incumbent.best))
+    first = start_in_order(up.problem, choices_of(up.problem, incumbent.best))
     schedule, _ = _solve(incumbent, up, first, state.remaining / 2)
     if schedule is not None:
-        moved = start_in_order(problem, on_grid(problem, assignments_of(up.problem, schedule)))
+        moved = start_in_order(problem, choices_of(problem, assignments_of(up.problem, schedule)))
         incumbent.take(moved, "model, left-shifted")
     _heed_interrupt(incumbent)
     if not incumbent.is_closed:
@@ -258,4 +258,4 @@ def _heed_interrupt(incumbent: Incumbent) -> None:
 
 
 METHOD = Method("model", _run, _accepts_slots, stage=None, is_complete=True)
-ON_A_GRID = Method("model on a time grid", _run_on_a_grid, _accepts_seconds, stage=None, is_complete=True)
+IN_SLOTS = Method("model in time slots", _run_in_slots, _accepts_seconds, stage=None, is_complete=True)

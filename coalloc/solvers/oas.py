@@ -25,7 +25,7 @@ from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, TimeSumRow, discretise
 from coalloc.problem.declared import declared_by, ties
 from coalloc.problem.fixed import Fixings
-from coalloc.rules.serial_sgs import assignments_of, completions, on_grid, start_in_order
+from coalloc.rules.serial_sgs import assignments_of, choices_of, completions, start_in_order
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.cpsat import common_slot
 from coalloc.solvers.backends.highs import solve_model
@@ -55,8 +55,8 @@ RELAXED, RELAXED_SECONDS = 0.2, 60.0
 """Share of the time that a solve without the constraints takes at most, and its seconds where there is no limit."""
 BOUNDING_SHARE, BOUNDING = 0.1, 5.0
 """Share of the time, and seconds at most, that a formulation asked for by name leaves for a bound where it is open."""
-EXACT, EXACT_SHARE, EXACT_SLOTS = "exact time grid", 0.5, 1e6
-"""How the trace calls a grid that all times of the instance lie on, its share of the time, and its slots at most."""
+EXACT, EXACT_SHARE, EXACT_SLOTS = "exact time slots", 0.5, 1e6
+"""How the trace calls slots that divide all times of the instance, their share of the time, and how many at most."""
 TEST_SHARE = 0.25
 """Share of what is left of them that one test takes at most."""
 LEAST_TEST = 0.1
@@ -118,7 +118,7 @@ def solve_oas(
         elif formulation == "auto":
             _take_start(incumbent, start)
             _relax(incumbent, options, objective, constraints)
-            _take_exact_grid(incumbent, options, objective, constraints)
+            _take_exact_slots(incumbent, options, objective, constraints)
             close(incumbent)
             _search_by_faults(incumbent)
             start_early(incumbent)
@@ -313,7 +313,7 @@ def _take_start(incumbent: Incumbent, start: Schedule | None) -> None:
     if start is None:
         return
     problem, given = incumbent.problem, _given(incumbent, start)
-    moved = start_in_order(problem, on_grid(problem, given))
+    moved = start_in_order(problem, choices_of(problem, given))
     broken = incumbent.state.faults(schedule_of(problem, moved))[:1] if moved else ["it violates the constraints"]
     if not broken:
         incumbent.take(moved, "warm start" if len(start) == len(problem.jobs) else "warm start, completed")
@@ -346,7 +346,7 @@ def _completed(incumbent: Incumbent, placed: Sequence[Assignment]) -> list[Assig
     """Return the best completion of a start that is valid; nothing where there is none."""
     problem, criterion = incumbent.problem, incumbent.criterion
     found = completions(problem, placed, incumbent.instant(1.0))
-    valid = [completion for completion in found if start_in_order(problem, on_grid(problem, completion))]
+    valid = [completion for completion in found if start_in_order(problem, choices_of(problem, completion))]
     return min(valid, key=criterion.value, default=[])
 
 
@@ -369,7 +369,7 @@ def _relax(
     if relaxed.lower_bound is not None:
         state.raise_bound(relaxed.lower_bound, "relaxation without constraints")
     if relaxed.schedule is not None:
-        moved = start_in_order(problem, on_grid(problem, assignments_of(problem, relaxed.schedule)))
+        moved = start_in_order(problem, choices_of(problem, assignments_of(problem, relaxed.schedule)))
         incumbent.take_if_valid(moved, "relaxation without constraints")
     _heed_interrupt(relaxed)
 
@@ -403,7 +403,7 @@ def _heed_interrupt(result: SolveResult) -> None:
         raise KeyboardInterrupt
 
 
-def _take_exact_grid(
+def _take_exact_slots(
     incumbent: Incumbent, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
 ) -> None:
     """Solve continuous time in slots where all its times are whole slots: there complete methods know the rows.

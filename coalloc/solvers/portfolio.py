@@ -88,9 +88,9 @@ METHODS: tuple[Method, ...] = (
     beam_search.SHORT,
     pumpkin.METHOD,
     cpsat.METHOD,
-    cpsat.ON_GRIDS,
+    cpsat.IN_SLOTS,
     model_run.METHOD,
-    model_run.ON_A_GRID,
+    model_run.IN_SLOTS,
 )
 """In the order in which they run."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from coalloc.display.wording import duration_text
 from coalloc.models import Formulation
 from coalloc.objectives import Criterion
-from coalloc.problem import on_another_grid
+from coalloc.problem import in_other_slots
 from coalloc.solvers.model_run import MAX_NONZEROS, ModelRun
 
 SHARES = (1.0, 0.5, 0.25, 0.15, 0.1, 0.05)
@@ -50,7 +50,7 @@ def slot_choices(run: ModelRun, criterion: Criterion, formulation: Formulation) 
     exact = criterion.problem
     for share in SHARES:
         seconds = share * (exact.instance.mean_base_time or 1.0)
-        slotted = Criterion(on_another_grid(exact, seconds, "up"), criterion.objective)
+        slotted = Criterion(in_other_slots(exact, seconds, "up"), criterion.objective)
         horizon = int(slotted.horizon())
         nonzeros = run.size(slotted, formulation, horizon)
         work = _work(slotted) - _work(criterion)

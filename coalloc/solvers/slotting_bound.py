@@ -27,7 +27,7 @@ from coalloc.solvers.time_shift import shifted
 class RoundedDown:
     """``lower_bound``, s as reported, holds for every schedule in continuous time.
 
-    ``is_proven``: it is ``slot * OPT_floor``, and no other method could raise it on this grid.
+    ``is_proven``: it is ``slot * OPT_floor``, and no other method could raise it with these slots.
     """
 
     lower_bound: float

@@ -1,7 +1,7 @@
 """Instances on a clock that begins with them, so that bounds and slots count from small numbers, as in Unix time.
 
 Bounds are rounded by a share of what they count, and slots are counted from 0, so far from 0 both are coarse. The shift
-is a whole number of ticks or slots, so that the grid stays the same. Schedules and results are in the user's times:
+is a whole number of ticks or slots, so that slots stay the same. Schedules and results are in the user's times:
 :meth:`coalloc.problem.Problem.seconds_of` leads back.
 """
 

@@ -210,8 +210,8 @@ class _Front:
         say: Callable[[str], None],
     ) -> None:
         self._instance, self._options, self._runs, self._say = instance, options, runs, say
-        self._on_grid = options["slot"] is not None
-        self._between = [] if self._on_grid else [run for _, run in runs]
+        self._is_slotted = options["slot"] is not None
+        self._between = [] if self._is_slotted else [run for _, run in runs]
         say(f"{instance.name}: minimum makespan")
         shortest = uninterrupted(solve(instance, objective="makespan", **options))
         say(f"{instance.name}: minimum energy")
@@ -350,7 +350,7 @@ class _Front:
             "least_makespan": self._least_makespan,
             "open": [_open_strip(row) for row in rows if not math.isnan(row["open_from"])],
         }
-        envelope = [(row["makespan_limit"], row["lower_bound"]) for row in rows] if not self._on_grid else None
+        envelope = [(row["makespan_limit"], row["lower_bound"]) for row in rows] if not self._is_slotted else None
         rows += [_policy_row(self._instance, label, run, envelope) for label, run in self._runs]
         table = pd.DataFrame(rows, columns=list(COLUMNS))
         table["on_front"] = _undominated(table)

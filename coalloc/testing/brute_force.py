@@ -359,7 +359,7 @@ def brute_force_oas(
     instance
         At most about 5 jobs on 9 processors.
     slot
-        Length of a slot, s; starts and durations are whole slots on the grid ``k * slot``, k >= 0.
+        Length of a slot, s; starts and durations are whole slots from the points in time ``k * slot``, k >= 0.
         None: continuous time.
     objective
         ``makespan``: latest end of a job minus ``instance.origin``; ``total-response-time``: sum of
@@ -387,23 +387,23 @@ def brute_force_oas(
     classes = _classes(instance, scope, [one.nodes for one in declared if isinstance(one, (AllowedNodes, MostTasks))])
     capacities = [c.capacity for c in classes]
     limits = [capacity_limit(link.bandwidth, saturation) for link in instance.platform.links]
-    grid = _grid(slot, rounding)
+    ticks = _rounded(slot, rounding)
     options = [_within(_options(job, instance, classes, capacities, limits), classes, scope) for job in instance.jobs]
-    ended = {run.job.id: grid(run.end) for run in instance.running}
-    choices = [_Choices.of(job, found, grid, ended) for job, found in zip(instance.jobs, options, strict=True)]
+    ended = {run.job.id: ticks(run.end) for run in instance.running}
+    choices = [_Choices.of(job, found, ticks, ended) for job, found in zip(instance.jobs, options, strict=True)]
     if not all(choice.options for choice in choices):
         return BruteForceResult((math.inf,), None)
     groups = _counted_groups(instance, classes)
     choices = [choice.with_groups(list(groups.values())) for choice in choices]
     held = [
-        (grid(run.end), _held(run, instance, classes, groups.values())) for run in instance.running if run.start <= 0.0
+        (ticks(run.end), _held(run, instance, classes, groups.values())) for run in instance.running if run.start <= 0.0
     ]
     sizes = [float(sum(capacities[g] for g in members)) for members in groups.values()]
     stocks = [math.inf if place.is_alone else place.limit for place in _places(instance, classes)]
-    blocks = _blocks(instance, classes, groups, slot, grid)
+    blocks = _blocks(instance, classes, groups, slot, ticks)
     unit = 1.0 if slot is None else slot
     earliest = (one.earliest_start for one in declared if isinstance(one, TimeBounds))
-    asked = [grid(instant) for instant in earliest if math.isfinite(instant)]
+    asked = [ticks(instant) for instant in earliest if math.isfinite(instant)]
 
     def schedule_of(placed: Sequence[_Placed]) -> Schedule:
         in_order = sorted(placed, key=lambda p: p.job)
@@ -484,21 +484,21 @@ def _blocks(
     classes: Sequence[NodeClass],
     groups: Mapping[tuple[str, int], Sequence[int]],
     slot: float | None,
-    grid: Callable[[float], float],
+    ticks: Callable[[float], float],
 ) -> list[_Block]:
     """Return the windows, and the running jobs that start later; what begins in a slot is in the way in all of it."""
-    begins = _grid(slot, "down")
+    begins = _rounded(slot, "down")
     rest = (0.0,) * (len(instance.platform.links) + len(classes) + len(_places(instance, classes)))
     found = []
     for window, nodes in zip(instance.platform.unavailable, instance.platform.window_nodes, strict=True):
         closed = _members(classes, nodes, instance) if window.processors is None else ()
         processors = (float(c.capacity) if g in closed else 0.0 for g, c in enumerate(classes))
         taken = [float(window.processors or 0) if key == (window.cluster, window.group) else 0.0 for key in groups]
-        found.append(_Block(begins(window.start), grid(window.end), (*processors, *rest, *taken)))
+        found.append(_Block(begins(window.start), ticks(window.end), (*processors, *rest, *taken)))
     for run in instance.running:
         if run.start > 0.0:
             demand = _held(run, instance, classes, groups.values())
-            found.append(_Block(begins(run.start), grid(run.end), demand))
+            found.append(_Block(begins(run.start), ticks(run.end), demand))
     return [block for block in found if block.start < block.end]
 
 
@@ -542,7 +542,7 @@ def _within(options: Sequence[_Option], classes: Sequence[NodeClass], scope: Sco
     return [option for option, part in zip(options, parts, strict=True) if len(part) == 1]
 
 
-def _grid(slot: float | None, rounding: Rounding) -> Callable[[float], float]:
+def _rounded(slot: float | None, rounding: Rounding) -> Callable[[float], float]:
     """Return how seconds become the unit of the search: slots, or seconds in continuous time."""
     if slot is None:
         return float
@@ -598,16 +598,16 @@ class _Choices:
 
     @classmethod
     def of(
-        cls, job: Job, options: list[_Option], grid: Callable[[float], float], ended: Mapping[str, float]
+        cls, job: Job, options: list[_Option], ticks: Callable[[float], float], ended: Mapping[str, float]
     ) -> _Choices:
-        """Return the choices of a job with its times on the grid; what lasts no slot demands nothing.
+        """Return the choices of a job with its times in slots; what lasts no slot demands nothing.
 
         ``ended`` are the ends of running jobs: those that it comes after have ended when it arrives.
         """
-        durations = np.array([grid(_execution_time(o.job, o.slowdown)) for o in options], dtype=float)
+        durations = np.array([ticks(_execution_time(o.job, o.slowdown)) for o in options], dtype=float)
         demands = np.array([o.demand for o in options], dtype=float)
         demands[durations == 0.0] = 0.0
-        arrival = max([grid(job.arrival), *(ended[other] for other in job.after if other in ended)])
+        arrival = max([ticks(job.arrival), *(ended[other] for other in job.after if other in ended)])
         return cls(arrival, options, demands, durations)
 
     def with_groups(self, groups: Sequence[Sequence[int]]) -> _Choices:

@@ -293,7 +293,7 @@ def drawn(asked: Triple, rng: np.random.Generator) -> tuple[Instance, float | No
     slot = float(rng.choice(SLOTS))
     while in_turn(instance) > MAX_SLOTS * slot:
         slot *= 2.0
-    return instance.replace(jobs=[_maybe_on_grid(job, slot, rng) for job in instance.jobs]), slot
+    return instance.replace(jobs=[_maybe_in_slots(job, slot, rng) for job in instance.jobs]), slot
 
 
 def _pool(rng: np.random.Generator) -> Instance:
@@ -328,7 +328,7 @@ def _within_nodes(instance: Instance) -> Instance:
     return instance.replace(jobs=[job.replace(tasks=min(job.tasks, most)) for job in instance.jobs])
 
 
-def _maybe_on_grid(job: Job, slot: float, rng: np.random.Generator) -> Job:
+def _maybe_in_slots(job: Job, slot: float, rng: np.random.Generator) -> Job:
     """Return a job that arrives, in one of three cases, at a whole slot."""
     if rng.random() < 2.0 / 3.0 or job.deadline is not None:
         return job

@@ -32,7 +32,7 @@ def test_a_run_over_time_is_written_and_drawn(trace, tmp_path):
     assert done.exit_code == 0
     assert [line.split() for line in done.stdout.splitlines()[-2:]] == [
         ["series", str(table)],
-        ["timeline", str(figure)],
+        ["series-plot", str(figure)],
     ]
     found = pd.read_csv(table)
     assert found["start"].tolist() == [0.0, 5.0, 100.0, 150.0, 200.0]

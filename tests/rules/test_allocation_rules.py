@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from coalloc import Cluster, Job, NodeGroup, Platform
 from coalloc.problem.allocation import node_classes, stocks_of
 from coalloc.rules.allocation_rules import ALLOCATION_RULES, RuleName, allocation_rule, allocator, filled, filling_order
-from coalloc.rules.capacity_vectors import memories_of
+from coalloc.rules.capacity_vectors import capacity_vectors_of
 from coalloc.rules.mesd import mesd_allocation, where_usable
 
 PLATFORM = Platform(
@@ -169,8 +169,8 @@ def test_what_a_cluster_has_goes_to_the_classes_that_the_rule_fills_first(rule, 
     for _ in range(200):
         platform, job, free = scarce(rng)
         classes = node_classes(platform)
-        memories = memories_of(classes, 0.0, stocks=stocks_of(platform, classes, ("kW",), []), resources=())
-        found = allocator(rule, classes, scope, memories).choose(job, (*free, *memories.full))
+        vectors = capacity_vectors_of(classes, 0.0, stocks=stocks_of(platform, classes, ("kW",), []), resources=())
+        found = allocator(rule, classes, scope, vectors).choose(job, (*free, *vectors.full))
         expected = by_definition(rule, scope, platform, job, free)
         assert (found and found[: len(classes)]) == expected
         num_scarce += expected is not None and expected != allocation_rule(rule, classes, scope)(job, free)
@@ -187,8 +187,8 @@ def test_mesd_gives_the_resource_of_a_cluster_to_its_fastest_nodes():
     ]
     platform = Platform(clusters)
     classes = node_classes(platform)
-    memories = memories_of(classes, 0.0, stocks=stocks_of(platform, classes, ("kW",), []), resources=())
-    choose = where_usable(mesd_allocation(classes), memories.usable, filling_order("fastest-first", classes))
+    vectors = capacity_vectors_of(classes, 0.0, stocks=stocks_of(platform, classes, ("kW",), []), resources=())
+    choose = where_usable(mesd_allocation(classes), vectors.usable, filling_order("fastest-first", classes))
     expected = {2: (0, 0, 2), 4: (0, 2, 2), 5: (0, 2, 3), 6: None}
-    room = (2, 2, 3, *memories.full)
+    room = (2, 2, 3, *vectors.full)
     assert {tasks: choose(Job("J", tasks, 1.0, task_resources={"kW": 1.0}), room) for tasks in expected} == expected

@@ -7,15 +7,15 @@ from dataclasses import replace
 from coalloc import Cluster, Job, NodeGroup, Platform, RunningJob, Window
 from coalloc.instance.job import resources_asked
 from coalloc.problem.allocation import node_classes, reserved_nodes, stocks_of
-from coalloc.rules.capacity_vectors import STOCK_UNITS, memories_of
+from coalloc.rules.capacity_vectors import STOCK_UNITS, capacity_vectors_of
 from coalloc.rules.closings import Closing, closings_of
 
 
 def closings(platform, running=(), num_memories=0):
     classes = node_classes(platform, reserved=reserved_nodes(platform, running, "this"))
     stocks = stocks_of(platform, classes, resources_asked(run.job for run in running), [])
-    memories = replace(memories_of(classes, 0.0, stocks=stocks), shared=(0,) * num_memories)
-    return [c.capacity for c in classes], closings_of(platform, classes, running, memories)
+    vectors = replace(capacity_vectors_of(classes, 0.0, stocks=stocks), shared=(0,) * num_memories)
+    return [c.capacity for c in classes], closings_of(platform, classes, running, vectors)
 
 
 def pool(nodes, *windows):

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from coalloc import Cluster, Job, NodeGroup, Platform
 from coalloc.problem.allocation import node_classes
-from coalloc.rules.allocation_rules import allocation_rule
-from coalloc.rules.reservations import Reservation, reservation, reservation_in_pool
+from coalloc.rules.allocation_rules import allocation_rule, allocator
+from coalloc.rules.reservations import Reservation, Span, earliest, fitting, reservation, reservation_in_pool
+from coalloc.rules.timeline import Timeline
 
 TWO = node_classes(
     Platform([Cluster("A", [NodeGroup(4, power=1.0)], 1.0), Cluster("B", [NodeGroup(4, power=0.5)], 1.0)])
@@ -50,3 +51,16 @@ def test_a_pool_needs_no_rule_to_be_asked(tasks, free, released):
     choose = allocation_rule("fastest-first", TWO[:1])
     free = (min(free, tasks - 1),)  # the job does not fit now
     assert reservation_in_pool(of(tasks), free, released, choose) == reservation(of(tasks), free, released, choose)
+
+
+def test_a_rule_is_asked_again_on_what_is_free_to_the_end():
+    # The fast class is away from 8 s on: the job, 10 s there, takes the slow one, 20 s; a shorter one does not.
+    platform = Platform([Cluster("C1", [NodeGroup(1, 2.0), NodeGroup(1, 1.0)], 1.0)])
+    rule = allocator("fastest-first", node_classes(platform))
+    timeline = Timeline(0.0, (1, 1))
+    timeline.take(8.0, 30.0, (1, 0))
+    assert fitting(timeline, Job("A", 1, 20.0), 0.0, rule) == Span(0.0, 20.0, (0, 1))
+    assert fitting(timeline, Job("B", 1, 16.0), 0.0, rule) == Span(0.0, 8.0, (1, 0))
+    both = Job("C", 2, 10.0)
+    assert fitting(timeline, both, 0.0, rule) is None
+    assert earliest(timeline, both, rule.least_time(both), rule) == Span(30.0, 10.0, (1, 1))

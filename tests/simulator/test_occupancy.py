@@ -9,7 +9,14 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.problem.allocation import node_classes
 from coalloc.simulator.decisions import Start
-from coalloc.simulator.occupancy import Occupancy, Pool, largest_part, occupancy_of, refuse_too_large
+from coalloc.simulator.occupancy import (
+    Occupancy,
+    Pool,
+    largest_part,
+    occupancy_of,
+    refuse_too_large,
+    vectors_on,
+)
 
 PLATFORM = Platform(
     [
@@ -22,7 +29,8 @@ PLATFORM = Platform(
 
 def occupancy(scope="platform"):
     """Return the empty platform."""
-    return Occupancy(PLATFORM, node_classes(PLATFORM, scope), scope)
+    classes = node_classes(PLATFORM, scope)
+    return Occupancy(PLATFORM, classes, scope, vectors_on(PLATFORM, classes, scope))
 
 
 def test_the_lowest_free_processors_are_taken_and_given_back():
@@ -101,8 +109,8 @@ POOL = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=0.0)])
     ],
 )
 def test_a_pool_takes_and_refuses_what_any_platform_does(start):
-    classes = node_classes(POOL)
-    pool, other = occupancy_of(POOL, classes, "platform"), Occupancy(POOL, classes, "platform")
+    of_pool = POOL, node_classes(POOL), "platform"
+    pool, other = occupancy_of(*of_pool, vectors_on(*of_pool)), Occupancy(*of_pool, vectors_on(*of_pool))
     assert isinstance(pool, Pool)
     answers = []
     for room in (pool, other):
@@ -117,7 +125,8 @@ def test_a_pool_takes_and_refuses_what_any_platform_does(start):
 
 
 def test_a_pool_takes_preferred_processors_and_has_them_again():
-    room = occupancy_of(POOL, node_classes(POOL), "platform")
+    of_pool = POOL, node_classes(POOL), "platform"
+    room = occupancy_of(*of_pool, vectors_on(*of_pool))
     counts, processors, taken = room.take(Job("J1", tasks=2, base_time=1.0), Start("J1", (2,)), preferred=0b1010)
     assert (counts, processors, room.room) == ((2,), 0b1010, (2,))
     room.release(taken, processors)

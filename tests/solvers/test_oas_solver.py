@@ -430,8 +430,8 @@ def test_continuous_time_brackets_the_optimum(drawn: tuple[Instance, float], obj
     assert result.status in ("optimal", "feasible")
 
 
-def test_jobs_shorter_than_the_grid_are_no_trouble() -> None:
-    # The mean is 251 s, the grid 62.75 s; rounded down the short jobs take no slot at all.
+def test_jobs_shorter_than_a_slot_are_no_trouble() -> None:
+    # The mean is 251 s, the slot 62.75 s; rounded down the short jobs take no slot at all.
     result = coalloc.solve(five((1000.0, 1.0, 1.0, 1.0)))
     assert (result.status, result.objective) == ("optimal", 1000.0)
 

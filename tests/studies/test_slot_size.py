@@ -1,4 +1,4 @@
-"""Slot studies: makespans and bands by hand, laws that hold on every grid, and what the table is read as."""
+"""Slot studies: makespans and bands by hand, laws that hold for all slots, and what the table is read as."""
 
 import math
 from dataclasses import replace
@@ -37,7 +37,7 @@ def row_of(table, fraction):
     return table[table["fraction"] == fraction].iloc[0]
 
 
-def test_makespans_and_the_band_of_each_grid():
+def test_makespans_and_the_band_of_each_slot():
     # Slots of 20 s: 2 + 3 slots are 100 s, 1 + 2 rounded down 60 s; one of the jobs starts at 40 or 60 s and
     # really ends at 90 s, moved left at 80 s. Slots of 40 s: 1 + 2 are 120 s, 0 + 1 rounded down 40 s.
     table = coalloc.slot_study(one_node(), [0.5, 1.0])
@@ -103,7 +103,7 @@ def test_the_size_of_a_formulation_that_ran_is_told():
 
 @given(slotted_instances(TINY))
 @settings(max_examples=10, deadline=None)
-def test_the_band_holds_the_optimum_on_every_grid(given_pair):
+def test_the_band_holds_the_optimum_in_all_slots(given_pair):
     instance, slot = given_pair
     optimum = brute_force_oas(instance, None).objective
     fractions = [slot / instance.mean_base_time, 2.0 * slot / instance.mean_base_time]

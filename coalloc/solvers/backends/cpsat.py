@@ -18,9 +18,9 @@ from typing import Any
 
 from coalloc.instance import Job
 from coalloc.objectives import Criterion
-from coalloc.problem import Assignment, Problem, on_another_grid
+from coalloc.problem import Assignment, Problem, in_other_slots
 from coalloc.problem.budgets import BudgetRow
-from coalloc.rules.serial_sgs import on_grid, start_in_order
+from coalloc.rules.serial_sgs import choices_of, start_in_order
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, assignments_in, say_nothing
 from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.incumbent import Incumbent
@@ -39,10 +39,10 @@ INTEGRALITY = 1e-6
 
 WORK_UNIT = 0.01
 """CP-SAT's deterministic seconds per unit of ``work_limit``."""
-GRIDS = (1e4, 2e7)
-"""Slots per makespan of the grids for continuous time; the last is finer than the gap of a proof."""
+SLOTS = (1e4, 2e7)
+"""Slots per makespan, one after the other, for continuous time; the last are finer than the gap of a proof."""
 UNITS = (3600.0, 60.0, 1.0, 0.5, 0.1, 0.01, 0.001)
-"""Slots, s, that are tried for a grid that all times of an instance lie on."""
+"""Slots, s, that are tried whether they divide all times of an instance."""
 
 OnBound = Callable[[float], None]
 
@@ -280,7 +280,7 @@ def _accepts_slots(incumbent: Incumbent) -> bool:
 
 
 def _accepts_seconds(incumbent: Incumbent) -> bool:
-    """Accept continuous time where costs are ends: others would need a table on the finest grid."""
+    """Accept continuous time where costs are ends: others would need a table of the finest slots."""
     is_continuous = incumbent.problem.slot is None and incumbent.criterion.objective.counts_ends
     return _accepts(incumbent) and is_continuous and bool(incumbent.best)
 
@@ -355,8 +355,8 @@ def _solve(incumbent: Incumbent) -> None:
 METHOD = Method("CP-SAT", _solve, _accepts_slots, stage="solve", is_complete=True)
 
 
-def _solve_on_grids(incumbent: Incumbent) -> None:
-    """Solve ever finer grids, rounded down (or the one that all times of the instance lie on).
+def _solve_in_slots(incumbent: Incumbent) -> None:
+    """Solve in ever finer slots, rounded down (or once, where all times of the instance are whole slots).
 
     The optimum of each is a bound, and its order of starts, moved left with real durations, a schedule
     (docs/mathematics.md, "Slotting error").
@@ -364,25 +364,25 @@ def _solve_on_grids(incumbent: Incumbent) -> None:
     problem = incumbent.problem
 
     def take(assignments: list[Assignment]) -> None:
-        incumbent.take(start_in_order(problem, on_grid(problem, assignments)), METHOD.name)
+        incumbent.take(start_in_order(problem, choices_of(problem, assignments)), METHOD.name)
 
-    grids = _grids(incumbent)
-    for left, slot in zip(range(len(grids), 0, -1), grids, strict=True):
-        down = on_another_grid(problem, slot, "down")
-        first = start_in_order(down, on_grid(down, incumbent.best))
+    lengths = _lengths(incumbent)
+    for left, slot in zip(range(len(lengths), 0, -1), lengths, strict=True):
+        down = in_other_slots(problem, slot, "down")
+        first = start_in_order(down, choices_of(down, incumbent.best))
         _run(incumbent, Criterion(down, incumbent.criterion.objective), first, take, incumbent.state.remaining / left)
         if incumbent.is_closed or incumbent.state.remaining <= 0.0:
             return
 
 
-ON_GRIDS = Method("CP-SAT on time grids", _solve_on_grids, _accepts_seconds, stage="solve", is_complete=True)
+IN_SLOTS = Method("CP-SAT in time slots", _solve_in_slots, _accepts_seconds, stage="solve", is_complete=True)
 
 
-def _grids(incumbent: Incumbent) -> list[float]:
-    """Return slots of ever finer grids, s; one alone where every time is a whole number of it."""
+def _lengths(incumbent: Incumbent) -> list[float]:
+    """Return ever finer slots, s; one alone where every time is a whole number of it."""
     latest = max(a.end for a in incumbent.best)
-    common = common_slot(incumbent.problem, latest / GRIDS[-1])
-    return [latest / slots for slots in GRIDS] if common is None else [common]
+    common = common_slot(incumbent.problem, latest / SLOTS[-1])
+    return [latest / slots for slots in SLOTS] if common is None else [common]
 
 
 def common_slot(problem: Problem, least: float, others: Iterable[float] = ()) -> float | None:
@@ -402,7 +402,7 @@ def common_slot(problem: Problem, least: float, others: Iterable[float] = ()) ->
 def _run(
     incumbent: Incumbent, criterion: Criterion, first: Sequence[Assignment], take: OnSchedule, time_limit: float
 ) -> None:
-    """Run CP-SAT on the problem of a criterion: that of the context, or the same on another grid."""
+    """Run CP-SAT on the problem of a criterion: that of the context, or the same in other slots."""
     options, worker = incumbent.state.options, _living_worker(incumbent)
     if worker is None:
         return
@@ -423,9 +423,9 @@ def _run(
 
 
 def _known(incumbent: Incumbent, criterion: Criterion) -> float:
-    """Return a cost that need not be proven again: of a sum on another grid nothing.
+    """Return a cost that need not be proven again: of a sum in other slots nothing.
 
-    A sum may be less on a grid rounded down than what is proven of it: asked for that much, schedules that follow from
+    A sum may be less in slots rounded down than what is proven of it: asked for that much, schedules that follow from
     better ones would be left out.
     """
     is_own = criterion is incumbent.criterion or not criterion.is_sum

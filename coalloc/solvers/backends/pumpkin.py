@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from coalloc.objectives import Criterion
-from coalloc.problem import Assignment, Mode, Problem, SpeedLevel, on_another_grid
-from coalloc.rules.serial_sgs import on_grid, start_in_order
+from coalloc.problem import Assignment, Mode, Problem, SpeedLevel, in_other_slots
+from coalloc.rules.serial_sgs import choices_of, start_in_order
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, say_nothing
 from coalloc.solvers.incumbent import Incumbent
@@ -181,7 +181,7 @@ class Run:
         if self._criterion is incumbent.criterion:
             incumbent.take_if_valid(assignments, NAME)
         else:
-            incumbent.take(start_in_order(incumbent.problem, on_grid(incumbent.problem, assignments)), NAME)
+            incumbent.take(start_in_order(incumbent.problem, choices_of(incumbent.problem, assignments)), NAME)
 
     def wait(self) -> None:
         """Hear of it until it has ended, the gap is closed, or at the deadline of the method."""
@@ -203,21 +203,21 @@ class Run:
 
 
 def _asked(incumbent: Incumbent) -> tuple[Criterion, Question]:
-    """Return what is to be beaten: the best known, on the grid of the problem or one that all its times lie on."""
+    """Return what is to be beaten: the best known, in slots: of the problem, or that divide all its times."""
     problem, criterion = incumbent.problem, incumbent.criterion
     first: Sequence[Assignment] = incumbent.best
     if problem.slot is None:
-        grid = on_another_grid(problem, _grid_of(incumbent) or 1.0, "down")
-        criterion = Criterion(grid, criterion.objective)
-        first = start_in_order(grid, on_grid(grid, incumbent.best))
-        incumbent.take(start_in_order(problem, on_grid(problem, first)), NAME)
+        slotted = in_other_slots(problem, _slot_of(incumbent) or 1.0, "down")
+        criterion = Criterion(slotted, criterion.objective)
+        first = start_in_order(slotted, choices_of(slotted, incumbent.best))
+        incumbent.take(start_in_order(problem, choices_of(problem, first)), NAME)
         # Where no job can start earlier all starts are sums of these times, so some optimum is a whole number of slots.
-        incumbent.prove(math.ceil(incumbent.proven / grid.clock.seconds(1) - INTEGRALITY), NAME, criterion)
+        incumbent.prove(math.ceil(incumbent.proven / slotted.clock.seconds(1) - INTEGRALITY), NAME, criterion)
     latest = round(max(a.end for a in first))
     return criterion, Question(criterion.problem, round(incumbent.proven_on(criterion)), latest - 1)
 
 
-def _grid_of(incumbent: Incumbent) -> float | None:
+def _slot_of(incumbent: Incumbent) -> float | None:
     """Return the slots, s, that the times of the problem are counted in; None where they cannot be."""
     latest = max(a.end for a in incumbent.best)
     slot = incumbent.problem.slot
@@ -284,7 +284,7 @@ def _accepts(incumbent: Incumbent) -> bool:
     num_modes = problem.allocations.number
     is_simple = num_modes == len(problem.jobs)
     is_of_use = is_simple or (num_modes <= MAX_MODES and not incumbent.is_large and not cpsat.is_installed())
-    return is_of_use and _grid_of(incumbent) is not None
+    return is_of_use and _slot_of(incumbent) is not None
 
 
 def _accepts_last(incumbent: Incumbent) -> bool:

@@ -1,6 +1,6 @@
 """The bound of own prices on a sum of costs: each job pays its own, and the best set that fits gets them back.
 
-With prices ``pi_jk >= 0`` of a tick of job j in cell k of a grid, and 0 elsewhere,
+With prices ``pi_jk >= 0`` of a tick of job j in cell k of the time, and 0 elsewhere,
 
     sum_j min over ways and starts s of (cost(s) + what pi_j sums up to from s to s + d)
     - sum_k width_k * max over sets S that fit in cell k of sum_{j in S} pi_jk
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.objectives import Criterion
-from coalloc.solvers.bounds.priced_starts import ROUNDING, Pricing, Supply, Ways, ways_of
+from coalloc.solvers.bounds.priced_starts import ROUNDING, Pricing, Ways, ways_of
 from coalloc.solvers.bounds.prices import Prices, cost_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
@@ -38,9 +38,9 @@ FEWEST_JOBS = 10
 LEAST_TIME = 5.0
 """Time limit, s, from which on it is."""
 CELLS_PER_JOB = (2, 6)
-"""Cells of the grids, one after the other, per job; no more than prices of processors have."""
+"""Cells per job, first and refined; no more than prices of processors have."""
 FEWEST_CELLS = 64
-"""Cells of a grid, at least, where prices of processors have as many."""
+"""Cells, at least, where prices of processors have as many."""
 MARGIN = 3.0
 """How many times what a job pays at prices of processors it may pay at its own: what its span is long enough for."""
 MOST_ENTRIES = 20_000_000
@@ -54,9 +54,9 @@ CUT = 12.0
 WEIGHT = 0.015
 """Weight of the newest subgradient in the average."""
 FIRST_GAINS = (0.05, 0.005)
-"""What the first step on each grid should gain, as a share of the bound."""
+"""What the first step with each number of cells should gain, as a share of the bound."""
 LAST_GAIN = 5e-5
-"""The share at which a grid is left."""
+"""The share at which cells are refined."""
 LONGER, SHORTER = 1.1, 0.7
 """Factors of what a step should gain: after one that has raised the bound, after so many in a row that have not."""
 FAILURES = 20
@@ -86,49 +86,48 @@ class Spans:
     entries: Ints
 
     @classmethod
-    def between(cls, low: Ints, high: Ints, tasks: Ints, grid: Floats) -> Spans:
+    def between(cls, low: Ints, high: Ints, tasks: Ints, edges: Floats) -> Spans:
         """Return the spans of jobs from cells ``low`` up to, but not with, cells ``high``."""
         offsets = np.concatenate([[0], np.cumsum(high - low)])
         job = np.repeat(np.arange(len(low)), high - low)
         cell = np.arange(offsets[-1]) - offsets[job] + low[job]
         entries = np.argsort(cell, kind="stable")
-        cells = np.searchsorted(cell[entries], np.arange(len(grid)))
-        return cls(low, offsets, cell, job, np.diff(grid)[cell], tasks[job], cells, entries)
+        cells = np.searchsorted(cell[entries], np.arange(len(edges)))
+        return cls(low, offsets, cell, job, np.diff(edges)[cell], tasks[job], cells, entries)
 
 
 class JobPrices:
     """The bound of one criterion, and the prices that prove it so far; ``excess`` as that of prices of processors.
 
-    ``prices`` has a price a tick for each place of ``spans``. ``is_final`` once no step or finer grid is worth it.
+    ``prices`` has a price a tick for each place of ``spans``. ``is_final`` once no step or finer cells are worth it.
     """
 
-    def __init__(self, ways: Ways, supply: Supply, first: Prices) -> None:
+    def __init__(self, ways: Ways, first: Prices) -> None:
         self._ways = ways
         needs = np.minimum.reduceat(ways.needs[ways.kind, -1], ways.first).astype(np.int64)
         unit = reduce(math.gcd, needs.tolist())
         self._tasks, self._unit = needs // unit, unit
-        self._supply = supply
-        self._fine, self._processors = first.pricing.grid, first.prices
+        self._fine, self._processors = first.pricing.edges, first.prices
         self._first = np.append(ways.first, len(ways.job))
         self._columns = np.array([ways.release, ways.duration, ways.floor, ways.slope, ways.least])
         self._temperature = TEMPERATURE * float((ways.slope * ways.duration)[ways.first].mean())
         self._levels = list(zip(CELLS_PER_JOB, FIRST_GAINS, strict=True))
         self.excess, self.is_final = 0.0, False
-        self.grid, self.prices = self._fine, np.empty(0)
-        self._next_grid()
+        self.edges, self.prices = self._fine, np.empty(0)
+        self._refine()
 
     @classmethod
     def of(cls, criterion: Criterion, first: Prices) -> JobPrices | None:
         """Return the bound at prices of processors; None where speeds differ, or there is too much to look at."""
-        found = ways_of(criterion)
-        if found is None or first.excess <= 0.0 or found[0].needs.shape[1] != 1 or found[0].needs.min() < 1.0:
+        ways = ways_of(criterion)
+        if ways is None or first.excess <= 0.0 or ways.needs.shape[1] != 1 or ways.needs.min() < 1.0:
             return None
-        own = cls(*found, first)
+        own = cls(ways, first)
         num_sums = len(own.prices) * int(own._capacities.max())
         return own if len(own.prices) <= MOST_ENTRIES and num_sums <= MOST_SUMS else None
 
     def improve(self, deadline: float) -> Iterator[float]:
-        """Yield ever better bounds on the excess, until the deadline (``time.perf_counter()``, s) or the last grid.
+        """Yield ever better bounds on the excess, until the deadline (``time.perf_counter()``, s) or the last cells.
 
         Called again, it goes on where it stopped.
         """
@@ -139,30 +138,30 @@ class JobPrices:
                     break
             yield self.excess
             if self._gain < LAST_GAIN * self._best:
-                self.is_final = not self._next_grid()
+                self.is_final = not self._refine()
 
-    def _next_grid(self) -> bool:
-        """Take the prices to the next grid; return whether there is one that is finer."""
-        if not self._levels or (len(self.prices) and len(self.grid) == len(self._fine)):
+    def _refine(self) -> bool:
+        """Take the prices to finer cells; return whether there are any."""
+        if not self._levels or (len(self.prices) and len(self.edges) == len(self._fine)):
             return False
         cells_per_job, first_gain = self._levels.pop(0)
         cells = max(FEWEST_CELLS, cells_per_job * self._ways.num_jobs)
-        every = 1 << max(0, ((len(self._fine) - 1) // cells).bit_length() - 1)  # a finer grid has the coarser one's
-        before, grid = self.grid, np.unique(np.append(self._fine[::every], self._fine[-1]))
+        every = 1 << max(0, ((len(self._fine) - 1) // cells).bit_length() - 1)  # coarser edges are finer ones, too
+        before, edges = self.edges, np.unique(np.append(self._fine[::every], self._fine[-1]))
         sums = np.concatenate([[0.0], np.cumsum(self._processors[0] * np.diff(self._fine))])
-        mean = np.diff(np.interp(grid, self._fine, sums)) / np.diff(grid)
-        pricing = Pricing(self._ways, self._supply, grid)
+        mean = np.diff(np.interp(edges, self._fine, sums)) / np.diff(edges)
+        pricing = Pricing(self._ways, edges)
         if not len(self.prices):
             self.spans = self._spans(pricing, mean[None, :])
             self.prices = self._tasks[self.spans.job] * self._unit * mean[self.spans.cell]
         else:
-            middle = (grid[:-1] + grid[1:]) / 2.0
+            middle = (edges[:-1] + edges[1:]) / 2.0
             old = np.searchsorted(before, middle, side="right") - 1
-            low, high = (np.searchsorted(grid, before[cells]) for cells in self._cells_of_spans())
-            spans = Spans.between(low, high, self._tasks, grid)
+            low, high = (np.searchsorted(edges, before[cells]) for cells in self._cells_of_spans())
+            spans = Spans.between(low, high, self._tasks, edges)
             self.prices = self.prices[self.spans.offsets[spans.job] + old[spans.cell] - self.spans.low[spans.job]]
             self.spans = spans
-        self.grid = grid
+        self.edges = edges
         self._prepare()
         self._gain, self._failures = first_gain * max(self._best, 0.0), 0
         return True
@@ -176,19 +175,19 @@ class JobPrices:
         ways = self._ways
         reach = np.maximum(pricing.reach(prices, MARGIN), 0.0)
         ends = np.maximum.reduceat(ways.release + reach + ways.duration, ways.first)
-        low = np.searchsorted(pricing.grid, ways.release[ways.first], side="right") - 1
-        high = np.minimum(np.searchsorted(pricing.grid, ends), pricing.num_cells)
-        return Spans.between(low, np.maximum(low, high), self._tasks, pricing.grid)
+        low = np.searchsorted(pricing.edges, ways.release[ways.first], side="right") - 1
+        high = np.minimum(np.searchsorted(pricing.edges, ends), pricing.num_cells)
+        return Spans.between(low, np.maximum(low, high), self._tasks, pricing.edges)
 
     def _prepare(self) -> None:
-        """Begin a climb on the grid."""
-        ways, grid = self._ways, self.grid
-        through = np.maximum(self._supply.ends, 0.0)[None, :] >= grid[1:, None]  # what holds processors all the cell
-        free = self._supply.capacities[-1] - through @ self._supply.held[:, -1]
+        """Begin a climb with the cells."""
+        ways, edges = self._ways, self.edges
+        through = np.maximum(ways.ends, 0.0)[None, :] >= edges[1:, None]  # what holds processors all the cell
+        free = ways.capacities[-1] - through @ ways.held[:, -1]
         self._capacities = (free / self._unit).astype(np.int64)
         low, high = self._cells_of_spans()
         instants = np.array([ways.release, ways.release + ways.duration])
-        cells = np.searchsorted(grid, instants, side="right") - 1
+        cells = np.searchsorted(edges, instants, side="right") - 1
         self._places = np.clip(cells - low[ways.job], 0, (high - low)[ways.job])
         most = int(np.diff(self._first).max()) * (2 * int((high - low).max()) + 3)
         self._seen = np.empty(most), np.empty((most, 3), dtype=np.int64), np.empty((most, 2))
@@ -216,15 +215,15 @@ class JobPrices:
         """Return what prices prove of the excess, and a subgradient per tick of each place, of soft minima."""
         from coalloc.solvers.bounds.job_prices_kernel import choose_sets, share_cells
 
-        spans, grid = self.spans, self.grid
+        spans, edges = self.spans, self.edges
         shares, chosen = np.empty(len(prices)), np.empty(len(prices))
         heat = (self._temperature, CUT * self._temperature)
         total, magnitude = share_cells(
-            prices, self._first, self._columns, self._places, spans.low, spans.offsets, grid, heat, shares, self._seen
+            prices, self._first, self._columns, self._places, spans.low, spans.offsets, edges, heat, shares, self._seen
         )
-        values = np.empty(len(grid) - 1)
+        values = np.empty(len(edges) - 1)
         choose_sets(prices, spans.cells, spans.entries, spans.tasks, self._capacities, chosen, values)
-        brought = math.fsum((values * np.diff(grid)).tolist())
+        brought = math.fsum((values * np.diff(edges)).tolist())
         value = total - brought - ROUNDING * (magnitude + brought)
         self.excess = max(self.excess, value)
         return value, shares - chosen

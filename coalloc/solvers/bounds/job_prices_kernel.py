@@ -1,6 +1,6 @@
 """What jobs pay at their own prices, and the sets that bring most: for :mod:`coalloc.solvers.bounds.job_prices`.
 
-The prices of a job are a stretch of one array, a price for each cell of its span of the grid; outside it pays nothing.
+The prices of a job are a stretch of one array, a price for each cell of its span; outside it pays nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from coalloc.solvers.machine_code import compiled
 
 
 @compiled
-def share_cells(prices, first, columns, places, low, offsets, grid, heat, shares, seen):
+def share_cells(prices, first, columns, places, low, offsets, edges, heat, shares, seen):
     """Return what all jobs cost and pay at their cheapest starts, and the magnitude of the terms.
 
     ``first``, ``columns`` and ``seen`` are those of :func:`coalloc.solvers.bounds.prices_kernel.add_soft_minima`;
@@ -32,7 +32,7 @@ def share_cells(prices, first, columns, places, low, offsets, grid, heat, shares
     total, magnitude = 0.0, 0.0
     for j in range(len(low)):
         num_cells = offsets[j + 1] - offsets[j]
-        within = grid[low[j] : low[j] + num_cells + 1]
+        within = edges[low[j] : low[j] + num_cells + 1]
         for k in range(num_cells):
             sums[0, k + 1] = sums[0, k] + prices[offsets[j] + k] * (within[k + 1] - within[k])
         sums[0, num_cells + 1] = sums[0, num_cells]

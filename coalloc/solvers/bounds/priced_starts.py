@@ -2,7 +2,7 @@
 
 A *way* is a job at a speed level: a duration, a ramp (what it costs by its start), and needs, what it takes of each
 resource while it runs. Resources are the prefixes of speeds (:mod:`coalloc.solvers.bounds.release_suffixes`). With
-prices ``y_qk >= 0`` of a tick of resource q in cell k of a grid, and 0 after the grid,
+prices ``y_qk >= 0`` of a tick of resource q in cell k of the time, and 0 after the last cell,
 
     sum_j min over ways and starts s of (cost(s) + what the prices sum up to from s to s + d) - sum_qk y_qk supply_qk
 
@@ -38,11 +38,14 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """The ways of all jobs as columns, shape ``(num_ways,)``, those of a job side by side from ``first[job]`` on.
+    """The ways of all jobs, and the resources that they compete for.
+
+    Ways are columns, shape ``(num_ways,)``, those of a job side by side from ``first[job]`` on.
 
     ``release`` and ``duration`` are ticks; a start ``x`` ticks after the release costs
     ``max(floor, slope * x + least)`` more than the job alone. ``kind`` is the row of ``needs``, shape
-    ``(num_kinds, num_resources)``.
+    ``(num_kinds, num_resources)``. Of each resource there are ``capacities``, less what running jobs hold until their
+    ``ends`` (ticks); ``held`` has shape ``(num_running, num_resources)``.
     """
 
     job: Ints
@@ -54,32 +57,23 @@ class Ways:
     least: Floats
     kind: Ints
     needs: Floats
+    capacities: Floats
+    ends: Floats
+    held: Floats
 
     @property
     def num_jobs(self) -> int:
         """The number of jobs."""
         return len(self.first)
 
-
-@dataclass(frozen=True, slots=True)
-class Supply:
-    """What there is of each resource: ``capacities``, less what running jobs hold until their ``ends`` (ticks).
-
-    ``held`` has shape ``(num_running, num_resources)``.
-    """
-
-    capacities: Floats
-    ends: Floats
-    held: Floats
-
-    def within(self, grid: Floats) -> Floats:
-        """Return the supply of each resource in each cell of a grid, shape ``(num_resources, num_cells)``."""
-        until = np.minimum(grid[:, None], np.maximum(self.ends, 0.0)) @ self.held
-        return np.asarray(np.diff(grid[:, None] * self.capacities - until, axis=0).T, dtype=np.float64)
+    def supply(self, edges: Floats) -> Floats:
+        """Return the supply of each resource in each cell of the time, shape ``(num_resources, num_cells)``."""
+        until = np.minimum(edges[:, None], np.maximum(self.ends, 0.0)) @ self.held
+        return np.asarray(np.diff(edges[:, None] * self.capacities - until, axis=0).T, dtype=np.float64)
 
 
-def ways_of(criterion: Criterion) -> tuple[Ways, Supply] | None:
-    """Return the ways of the jobs of a problem, and the supply; None where costs are no ramps of the starts."""
+def ways_of(criterion: Criterion) -> Ways | None:
+    """Return the ways of the jobs of a problem; None where costs are no ramps of the starts."""
     problem = criterion.problem
     jobs = levelled_jobs(problem, use_links=True)
     origin = min(problem.releases, default=0.0)
@@ -96,8 +90,7 @@ def ways_of(criterion: Criterion) -> tuple[Ways, Supply] | None:
     job = columns[0].astype(np.int64)
     running = held_by_running(problem)
     capacities = np.cumsum(np.array(speed_capacities(problem), dtype=np.float64))
-    held = np.array([of_run for _, of_run in running], dtype=np.float64).reshape(len(running), len(capacities))
-    ways = Ways(
+    return Ways(
         job=job,
         first=np.searchsorted(job, np.arange(len(jobs))),
         release=columns[1],
@@ -107,8 +100,10 @@ def ways_of(criterion: Criterion) -> tuple[Ways, Supply] | None:
         least=columns[5],
         kind=columns[6].astype(np.int64),
         needs=np.array(list(needs), dtype=np.float64).reshape(len(needs), len(capacities)),
+        capacities=capacities,
+        ends=np.array([end for end, _ in running], dtype=np.float64) - origin,
+        held=np.array([of_run for _, of_run in running], dtype=np.float64).reshape(len(running), len(capacities)),
     )
-    return ways, Supply(capacities, np.array([end for end, _ in running], dtype=np.float64) - origin, held)
 
 
 def _above(ramp: Ramp, release: float, alone: float) -> tuple[float, float, float]:
@@ -141,22 +136,22 @@ class Starts:
 
 
 class Pricing:
-    """The ways of the jobs on one grid: bounds at any prices, and starts among which the cheapest are."""
+    """The ways of the jobs, and cells of time between edges: bounds at any prices, and the cheapest starts."""
 
-    def __init__(self, ways: Ways, supply: Supply, grid: Floats) -> None:
-        self.ways, self.grid = ways, grid
-        self.widths = np.diff(grid)
-        self.supply = supply.within(grid)
+    def __init__(self, ways: Ways, edges: Floats) -> None:
+        self.ways, self.edges = ways, edges
+        self.widths = np.diff(edges)
+        self.supply = ways.supply(edges)
 
     @property
     def num_cells(self) -> int:
-        """The number of cells of the grid."""
+        """The number of cells."""
         return len(self.widths)
 
     def sums_of(self, prices: Floats) -> Floats:
-        """Return what rows of prices sum up to until each instant of the grid, shape ``(num_rows, num_cells + 2)``.
+        """Return what rows of prices sum up to until each edge, shape ``(num_rows, num_cells + 2)``.
 
-        A cell follows in which nothing is added, for what ends after the grid.
+        A cell follows in which nothing is added, for what ends after the last one.
         """
         sums = np.zeros((len(prices), self.num_cells + 2))
         np.cumsum(prices * self.widths, axis=1, out=sums[:, 1:-1])
@@ -164,7 +159,7 @@ class Pricing:
         return sums
 
     def sums(self, prices: Floats) -> Floats:
-        """Return what the prices of each kind sum up to until each instant of the grid, flattened over kinds."""
+        """Return what the prices of each kind sum up to until each edge, flattened over kinds."""
         return self.sums_of(self.ways.needs @ prices).ravel()
 
     def excess(self, prices: Floats) -> float:
@@ -206,19 +201,19 @@ class Pricing:
         most = np.maximum(most, np.minimum.reduceat(at_release, ways.first))[ways.job]  # one way of each job is kept
         rising = np.where(ways.slope > 0.0, ways.slope, 1.0)
         reach = np.where(ways.slope > 0.0, np.maximum(most - ways.least, 0.0) / rising, np.inf)
-        left = np.maximum(self.grid[-1] - ways.release, 0.0)
+        left = np.maximum(self.edges[-1] - ways.release, 0.0)
         return np.where(at_release > most, -1.0, np.minimum(reach, left))
 
     def _place(self, kind: Ints, instants: Floats) -> tuple[Ints, Floats]:
         """Return in which cell instants are, flattened over kinds, and at which share of it."""
-        cell = np.clip(np.searchsorted(self.grid, instants, side="right") - 1, 0, self.num_cells)
+        cell = np.clip(np.searchsorted(self.edges, instants, side="right") - 1, 0, self.num_cells)
         widths = np.append(self.widths, np.inf)
-        return kind * (self.num_cells + 2) + cell, np.maximum(0.0, instants - self.grid[cell]) / widths[cell]
+        return kind * (self.num_cells + 2) + cell, np.maximum(0.0, instants - self.edges[cell]) / widths[cell]
 
     def starts(self, reach: Floats) -> Iterator[Starts]:
         """Yield the starts of all jobs, up to so many ticks after the releases, in chunks of jobs in order.
 
-        For each way its release, its kink and its last start, and the starts at which it starts or ends on the grid.
+        For each way its release, its kink and its last start, and the starts at which it starts or ends on an edge.
         """
         spans = self._spans(reach)
         last = self.ways.release + reach
@@ -231,19 +226,19 @@ class Pricing:
         return int(_counts(self._spans(reach), reach).sum())
 
     def _spans(self, reach: Floats) -> list[tuple[Ints, Ints]]:
-        """Return for each way the first instant of the grid, and how many, at which it starts; likewise ends."""
+        """Return for each way the first edge, and how many, at which it starts; likewise ends."""
         spans = []
         for shift in (np.zeros(len(reach)), self.ways.duration):
             begin = self.ways.release + shift
-            low = np.searchsorted(self.grid, begin, side="right")
-            count = np.searchsorted(self.grid, begin + reach, side="right") - low
+            low = np.searchsorted(self.edges, begin, side="right")
+            count = np.searchsorted(self.edges, begin + reach, side="right") - low
             spans.append((low, np.where(reach >= 0.0, count, 0)))
         return spans
 
     def _starts_of(
         self, chosen: Ints, spans: Sequence[tuple[Ints, Ints]], is_used: NDArray[np.bool_], last: Floats
     ) -> Starts:
-        ways, grid = self.ways, self.grid
+        ways, edges = self.ways, self.edges
         used = chosen[is_used[chosen]]
         with np.errstate(divide="ignore", invalid="ignore"):
             kink = ways.release[used] + (ways.floor[used] - ways.least[used]) / ways.slope[used]
@@ -251,7 +246,7 @@ class Pricing:
         parts = [(used, ways.release[used]), (used, kink), (used, last[used])]
         for (low, count), shift in zip(spans, (0.0, 1.0), strict=True):
             way = np.repeat(chosen, count[chosen])
-            instants = grid[_ranges(low[chosen], count[chosen])] - shift * ways.duration[way]
+            instants = edges[_ranges(low[chosen], count[chosen])] - shift * ways.duration[way]
             parts.append((way, np.maximum(instants, ways.release[way])))
         way = np.concatenate([part for part, _ in parts])
         start = np.concatenate([part for _, part in parts])
@@ -266,7 +261,7 @@ class Pricing:
 
 
 def _counts(spans: Sequence[tuple[Ints, Ints]], reach: Floats) -> Ints:
-    """Return how many starts each way has: on the grid, at its release, its kink and its last."""
+    """Return how many starts each way has: on edges, at its release, its kink and its last."""
     return np.where(reach >= 0.0, 3, 0) + spans[0][1] + spans[1][1]
 
 

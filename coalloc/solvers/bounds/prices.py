@@ -1,10 +1,10 @@
-"""The prices bound on a sum of costs: the best prices of processors over time, on grids from coarse to fine.
+"""The prices bound on a sum of costs: the best prices of processors over time, in cells from coarse to fine.
 
 What the jobs pay at their cheapest starts (:mod:`coalloc.solvers.bounds.priced_starts`) is concave in the prices. With
 every job's minimum smoothed at a temperature (a soft minimum over its starts) it is differentiable, and a quasi-Newton
 method climbs fast; the temperature falls, and each time the bound itself is computed at the prices found: so it holds
-whatever the method does. A finer grid halves the cells between which prices differ most, and begins with the prices of
-the coarser one. Derivation: docs/mathematics.md, "Prices over time". Sources: Y. Nesterov, "Smooth minimization of
+whatever the method does. A refinement halves the cells between which prices differ most, and begins with the prices of
+the coarser ones. Derivation: docs/mathematics.md, "Prices over time". Sources: Y. Nesterov, "Smooth minimization of
 non-smooth functions", Mathematical Programming 103 (2005); R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory
 algorithm for bound constrained optimization", SIAM Journal on Scientific Computing 16 (1995).
 """
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from coalloc.objectives import Criterion
-from coalloc.solvers.bounds.priced_starts import Pricing, Supply, Ways, ways_of
+from coalloc.solvers.bounds.priced_starts import Pricing, Ways, ways_of
 from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, Smooth, StoredStarts, WalkedStarts
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
@@ -33,17 +33,17 @@ from coalloc.solvers.method import Method
 Floats = NDArray[np.float64]
 
 FEWEST_CELLS, JOBS_PER_CELL = 64, 16
-"""Cells of the first grid: so many, or one for so many jobs where that is more, but none shorter than a mean job."""
+"""Cells at first: so many, or one for so many jobs where that is more, but none shorter than a mean job."""
 MOST_CELLS, CELLS_PER_JOB = 65_536, 16
-"""Cells from which on a grid is not refined, or so many per job where that is less; but twice the first grid's."""
+"""Cells from which on they are not refined, or so many per job where that is less; but twice the first ones."""
 MOST_STARTS = 12_000_000
-"""Starts, about, from which on a grid is not refined: the bound is what it is."""
+"""Starts, about, from which on cells are not refined: the bound is what it is."""
 AFTER = 0.25
-"""Share of the time from the first release to the end of all work by which the grid goes on after that."""
+"""Share of the time from the first release to the end of all work by which the cells go on after that."""
 COOLING = (0.3, 0.05, 0.01, 0.002)
-"""Temperatures of the first grid, in mean costs of a job's run time."""
+"""Temperatures with the first cells, in mean costs of a job's run time."""
 FIRST_OF_FINER = 2
-"""The temperature, by index, at which finer grids begin."""
+"""The temperature, by index, at which finer cells begin."""
 WORTH_HALVING = 0.5
 """Share of the median of width times difference of prices from which on a cell is halved."""
 STEPS = 60
@@ -59,24 +59,24 @@ SHARE = 0.5
 WHOLE = 1e-6
 """How far above a whole number a bound may be before it is rounded up."""
 IMPROVEMENT = 2e-4
-"""Share by which a finer grid must raise the bound for a still finer one."""
+"""Share by which finer cells must raise the bound for still finer ones."""
 
 
 class Prices:
     """The bound of one criterion, and the prices that prove it so far.
 
     ``excess`` is how much the sum of the costs is above what the jobs cost alone, at the least; ``prices``, shape
-    ``(num_resources, num_cells)`` a tick on the grid of ``pricing``, are the last ones. ``is_final`` once no finer grid
-    is worth it.
+    ``(num_resources, num_cells)`` a tick in the cells of ``pricing``, are the last ones. ``is_final`` once no finer
+    cells are worth it.
     """
 
-    def __init__(self, ways: Ways, supply: Supply) -> None:
-        self._ways, self._supply = ways, supply
-        end = (1.0 + AFTER) * _last_work(ways, supply) or 1.0
+    def __init__(self, ways: Ways) -> None:
+        self._ways = ways
+        end = (1.0 + AFTER) * _last_work(ways) or 1.0
         self.excess = 0.0
         num_cells = int(min(ways.num_jobs // JOBS_PER_CELL, end / float(ways.duration[ways.first].mean())))
-        self.pricing = Pricing(ways, supply, np.linspace(0.0, end, max(FEWEST_CELLS, num_cells) + 1))
-        self.prices = np.zeros((len(supply.capacities), self.pricing.num_cells))
+        self.pricing = Pricing(ways, np.linspace(0.0, end, max(FEWEST_CELLS, num_cells) + 1))
+        self.prices = np.zeros((len(ways.capacities), self.pricing.num_cells))
         self._most_cells = max(min(MOST_CELLS, CELLS_PER_JOB * ways.num_jobs), 2 * num_cells)
         work = ways.needs[ways.kind[ways.first]].T @ ways.duration[ways.first]
         costs = ways.slope[ways.first] * ways.duration[ways.first]
@@ -90,13 +90,13 @@ class Prices:
     @classmethod
     def of(cls, criterion: Criterion) -> Prices | None:
         """Return the bound before the first step; None where costs are no ramps, or no start matters."""
-        found = ways_of(criterion) if criterion.is_sum and criterion.problem.jobs else None
-        if found is None or not found[0].slope.any() or not (found[0].duration > 0.0).any():
+        ways = ways_of(criterion) if criterion.is_sum and criterion.problem.jobs else None
+        if ways is None or not ways.slope.any() or not (ways.duration > 0.0).any():
             return None
-        return cls(*found)
+        return cls(ways)
 
     def improve(self, deadline: float) -> Iterator[float]:
-        """Yield ever better bounds on the excess, until the deadline (``time.perf_counter()``, s) or the last grid.
+        """Yield ever better bounds on the excess, until the deadline (``time.perf_counter()``, s) or the last cells.
 
         Called again, it goes on where it stopped.
         """
@@ -109,19 +109,19 @@ class Prices:
                 self._left, self._before = list(COOLING[FIRST_OF_FINER:]), self.excess
 
     def _refine(self) -> bool:
-        """Halve the cells between which prices differ most; return whether there is a finer grid."""
-        grid, prices = self.pricing.grid, self.prices
+        """Halve the cells between which prices differ most; return whether that was done."""
+        edges, prices = self.pricing.edges, self.prices
         if self.pricing.num_cells >= self._most_cells or self._num_starts > MOST_STARTS / 2:
             return False
-        worth = prices * self._supply.capacities[:, None]
+        worth = prices * self._ways.capacities[:, None]
         steps = np.abs(np.diff(worth, axis=1)).sum(axis=0)
         differences = np.append(steps, 0.0) + np.insert(steps, 0, 0.0)
-        scores = differences * np.diff(grid)
+        scores = differences * np.diff(edges)
         if not scores.any():
             return False
         is_halved = scores >= WORTH_HALVING * np.median(scores[scores > 0.0])
-        middles = ((grid[:-1] + grid[1:]) / 2.0)[is_halved]
-        self.pricing = Pricing(self._ways, self._supply, np.sort(np.concatenate([grid, middles])))
+        middles = ((edges[:-1] + edges[1:]) / 2.0)[is_halved]
+        self.pricing = Pricing(self._ways, np.sort(np.concatenate([edges, middles])))
         self.prices = np.repeat(prices, np.where(is_halved, 2, 1), axis=1)
         return True
 
@@ -167,13 +167,13 @@ def _one_thread() -> AbstractContextManager[object]:
     return one_thread
 
 
-def _last_work(ways: Ways, supply: Supply) -> float:
+def _last_work(ways: Ways) -> float:
     """Return when the work of the jobs, and of those that run, is done if nothing but releases delays it, ticks."""
     release, way = ways.release[ways.first], ways.first
     work = ways.needs[ways.kind[way], -1] * ways.duration[way]
     order = np.argsort(release, kind="stable")
-    tails = np.cumsum(work[order][::-1])[::-1] + np.maximum(supply.ends, 0.0) @ supply.held[:, -1]
-    return float((release[order] + tails / supply.capacities[-1]).max())
+    tails = np.cumsum(work[order][::-1])[::-1] + np.maximum(ways.ends, 0.0) @ ways.held[:, -1]
+    return float((release[order] + tails / ways.capacities[-1]).max())
 
 
 @dataclass(slots=True)

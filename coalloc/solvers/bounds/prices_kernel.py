@@ -12,27 +12,27 @@ from coalloc.solvers.machine_code import compiled
 
 
 @compiled
-def _share(grid, cell, instant):
-    """Return at which share of a cell an instant is; 0 after the grid."""
-    if cell >= len(grid) - 1:
+def _share(edges, cell, instant):
+    """Return at which share of a cell an instant is; 0 after the last edge."""
+    if cell >= len(edges) - 1:
         return 0.0
-    return min(1.0, max(0.0, (instant - grid[cell]) / (grid[cell + 1] - grid[cell])))
+    return min(1.0, max(0.0, (instant - edges[cell]) / (edges[cell + 1] - edges[cell])))
 
 
 @compiled
-def walk(way, columns, kind, needs, places, grid, sums, cut, best, count, seen):
+def walk(way, columns, kind, needs, places, edges, sums, cut, best, count, seen):
     """Write down the starts of a way behind the first ``count``; return the cheapest value so far, and their number."""
     values, cells, shares = seen
     release, duration, floor, slope, least = columns[:, way]
-    begin, end, num_cells = places[0, way], places[1, way], len(grid) - 1
+    begin, end, num_cells = places[0, way], places[1, way], len(edges) - 1
     start, kink = release, math.inf
-    if slope > 0.0 and 0.0 < (floor - least) / slope < grid[num_cells] - release:
+    if slope > 0.0 and 0.0 < (floor - least) / slope < edges[num_cells] - release:
         kink = release + (floor - least) / slope
     while True:
         value = max(floor, slope * (start - release) + least)
         if value > best + cut:
             return best, count
-        begin_share, end_share = _share(grid, begin, start), _share(grid, end, start + duration)
+        begin_share, end_share = _share(edges, begin, start), _share(edges, end, start + duration)
         for q in range(len(sums)):
             paid = sums[q, end] + end_share * (sums[q, end + 1] - sums[q, end])
             paid -= sums[q, begin] + begin_share * (sums[q, begin + 1] - sums[q, begin])
@@ -43,8 +43,8 @@ def walk(way, columns, kind, needs, places, grid, sums, cut, best, count, seen):
         best, count = min(best, value), count + 1
         if begin >= num_cells:
             return best, count
-        by_start = grid[begin + 1]
-        by_end = grid[end + 1] - duration if end < num_cells else math.inf
+        by_start = edges[begin + 1]
+        by_end = edges[end + 1] - duration if end < num_cells else math.inf
         start = max(start, min(by_start, by_end, kink))
         if start >= by_start:
             begin += 1
@@ -55,12 +55,12 @@ def walk(way, columns, kind, needs, places, grid, sums, cut, best, count, seen):
 
 
 @compiled
-def add_soft_minima(span, first, columns, kind, needs, places, grid, sums, heat, flow, seen):
+def add_soft_minima(span, first, columns, kind, needs, places, edges, sums, heat, flow, seen):
     """Return what the jobs of a span pay at soft minima over their starts, and how many starts were looked at.
 
     ``columns`` has a column per way: release, duration, floor, slope, least; ``places`` the cells of its release, and
     of its end if it starts then. ``first`` has where the ways of each job begin, and their number behind. ``sums`` are
-    the prices added up until each instant of the grid; ``flow`` gets what a unit more of each of them costs. ``heat``
+    the prices added up until each edge; ``flow`` gets what a unit more of each of them costs. ``heat``
     is the temperature, and the cost above the least from which on a start has no share; ``seen`` has room for the
     starts of a job: values, cells, shares of cells.
     """
@@ -70,7 +70,7 @@ def add_soft_minima(span, first, columns, kind, needs, places, grid, sums, heat,
     for j in range(span[0], span[1]):
         best, count = math.inf, 0
         for way in range(first[j], first[j + 1]):
-            best, count = walk(way, columns, kind, needs, places, grid, sums, cut, best, count, seen)
+            best, count = walk(way, columns, kind, needs, places, edges, sums, cut, best, count, seen)
         weight = 0.0
         for k in range(count):
             values[k] = math.exp((best - values[k]) / temperature) if values[k] < best + cut else 0.0

@@ -82,7 +82,7 @@ class WalkedStarts:
         self._columns = np.array([ways.release, ways.duration, ways.floor, ways.slope, ways.least])
         last = pricing.num_cells
         instants = np.array([ways.release, ways.release + ways.duration])
-        self._places = np.clip(np.searchsorted(pricing.grid, instants, side="right") - 1, 0, last)
+        self._places = np.clip(np.searchsorted(pricing.edges, instants, side="right") - 1, 0, last)
         most = int(np.diff(self._first).max()) * (2 * last + 3)
         self._seen = np.empty(most), np.empty((most, 3), dtype=np.int64), np.empty((most, 2))
         self.num_starts = 0
@@ -99,16 +99,16 @@ class WalkedStarts:
             _look_at_the_clock(deadline)
             span = first, min(first + SPAN, ways.num_jobs)
             of_ways = self._first, self._columns, ways.kind, ways.needs, self._places
-            paid, looked_at = add_soft_minima(span, *of_ways, pricing.grid, sums, self._heat, flow, self._seen)
+            paid, looked_at = add_soft_minima(span, *of_ways, pricing.edges, sums, self._heat, flow, self._seen)
             total, self.num_starts = total + paid, self.num_starts + looked_at
         return total, _use(pricing, flow) - pricing.supply
 
 
 def _reach(pricing: Pricing, prices: Floats) -> Floats:
-    """Return how far each way is looked at: as prices say, or to the end of the grid before there are any."""
+    """Return how far each way is looked at: as prices say, or to the last edge before there are any."""
     if prices.any():
         return pricing.reach(prices, MARGIN)
-    return np.asarray(np.maximum(pricing.grid[-1] - pricing.ways.release, 0.0), dtype=np.float64)
+    return np.asarray(np.maximum(pricing.edges[-1] - pricing.ways.release, 0.0), dtype=np.float64)
 
 
 def _use(pricing: Pricing, flow: Floats) -> Floats:

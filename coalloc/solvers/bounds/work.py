@@ -1,6 +1,6 @@
 """The work bound, in ticks: the work of jobs on the processors that they may use, with the tails of all releases.
 
-On a grid, with scope ``cluster``, the bound of the two-level grid study, equation (3), as errata 29 has it, for every
+In slots, with scope ``cluster``, the bound of the two-level grid study, equation (3), as errata 29 has it, for every
 set of sites that some job is not too large for. Derivation: docs/mathematics.md, "Bounds".
 """
 

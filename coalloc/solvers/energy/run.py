@@ -40,7 +40,7 @@ from coalloc.solvers.energy.bound_by_makespan import (
 from coalloc.solvers.energy.bound_by_patterns import EnergyByPatterns
 from coalloc.solvers.energy.bound_by_sets import EnergyBySets
 from coalloc.solvers.energy.starts import frugal_list_schedule, least_joules, on_slots
-from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, ROUNDING_GAP, grid_cells
+from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, ROUNDING_GAP, slot_cells
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, RunModel, SolveStatus, StoppedBy, TracePoint
 from coalloc.solvers.solve_state import SolveState
 
@@ -98,7 +98,7 @@ def nonzeros(problem: Problem, horizon: float, most: float, blocks: int | None =
     """Return roughly how many nonzeros the model of a problem will have, at least where that is more than ``most``."""
     if problem.slot is None:
         return energy_blocks.estimate_nonzeros(problem, most, blocks)
-    return max(energy_mode.estimate_nonzeros(problem, int(horizon)), grid_cells(problem, int(horizon)))
+    return max(energy_mode.estimate_nonzeros(problem, int(horizon)), slot_cells(problem, int(horizon)))
 
 
 def build(

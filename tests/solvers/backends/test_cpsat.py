@@ -193,7 +193,7 @@ def test_no_job_is_held_for_longer_than_it_runs_to_look_less_slowed_down():
     assert [(a.start, a.end) for a in best] == [(1, 2)]
 
 
-def test_a_sum_on_a_grid_rounded_down_may_be_less_than_what_is_proven_of_it():
+def test_a_sum_in_slots_rounded_down_may_be_less_than_what_is_proven_of_it():
     # One node, each job at its only start: ends of 2.00099, 5.00099 and 10 s. In slots of 1 ms, rounded down, these are
     # 2000, 5000 and 10000, which no deadline lets be more: 17.000 s, though 17.001 s are proven of the sum.
     seconds, ends = (2.00099, 3.0, 4.99901), (2.00099, 5.00099, 10.0)
@@ -205,5 +205,5 @@ def test_a_sum_on_a_grid_rounded_down_may_be_less_than_what_is_proven_of_it():
     incumbent.take(best_list_schedule(problem), "list schedule")
     incumbent.prove(17.0018, "another")
     with incumbent.resources:
-        cpsat.ON_GRIDS.run(incumbent)
+        cpsat.IN_SLOTS.run(incumbent)
     assert state.lower_bound == pytest.approx(17.00198)

@@ -53,9 +53,9 @@ def test_what_job_prices_prove_by_hand():
     # cheapest at 0 (at x it costs x and pays 10 - x / 2), but gets less back: 10 + 10 - 10 * 1 - 10 * 0.5 = 5.
     criterion = criterion_of(of_processors(3, Job("A", 2, 10.0), Job("B", 2, 20.0)))
     _, own = at_first(criterion)
-    is_early = own.grid[own.spans.cell + 1] <= 10.0
-    is_within = own.grid[own.spans.cell + 1] <= 20.0
-    straddling = np.diff(own.grid).max()  # prices of a cell that ends after 10 or 20 s are those after it
+    is_early = own.edges[own.spans.cell + 1] <= 10.0
+    is_within = own.edges[own.spans.cell + 1] <= 20.0
+    straddling = np.diff(own.edges).max()  # prices of a cell that ends after 10 or 20 s are those after it
     rates = np.where(own.spans.job == 0, 1.0, 0.5)
     value, _ = own.value(np.where(is_within, rates, 0.0))
     assert value == pytest.approx(0.0, abs=straddling)
@@ -114,7 +114,7 @@ def test_no_job_prices_prove_more_than_the_optimum(name):
     assert bounded >= 3
 
 
-def test_a_finer_grid_keeps_the_prices(monkeypatch):
+def test_finer_cells_keep_the_prices(monkeypatch):
     monkeypatch.setattr(job_prices, "FEWEST_CELLS", 8)
     monkeypatch.setattr(job_prices, "CELLS_PER_JOB", (2, 16))
     jobs = [Job(f"J{i}", 2 + i % 2, 10.0 + i, arrival=3.0 * i) for i in range(4)]
@@ -122,13 +122,13 @@ def test_a_finer_grid_keeps_the_prices(monkeypatch):
     prices = Prices.of(criterion)
     assert list(prices.improve(math.inf))
     own = JobPrices.of(criterion, prices)
-    coarse = len(own.grid)
+    coarse = len(own.edges)
     before = 0.0
     for excess in own.improve(math.inf):
-        if len(own.grid) > coarse:
+        if len(own.edges) > coarse:
             break
         before = excess
-    assert len(own.grid) > coarse
+    assert len(own.edges) > coarse
     assert own.value(own.prices)[0] >= before - 1e-6 * before
 
 

@@ -35,8 +35,8 @@ def test_what_prices_prove_by_hand():
     # pays 10 + 10 at once (5 if it begins at 10, when it costs 10 more); the long one 20 + 15 at once, 20 + 10 + 10 at
     # 10 s. That is 20 + 35, less 10 * 1 + 20 * 0.5: 35. Both orders cost 40 or more.
     criterion = criterion_of(one_processor(Job("A", 1, 10.0), Job("B", 1, 20.0)))
-    ways, supply = ways_of(criterion)
-    pricing = Pricing(ways, supply, np.array([0.0, 10.0, 30.0]))
+    ways = ways_of(criterion)
+    pricing = Pricing(ways, np.array([0.0, 10.0, 30.0]))
     assert pricing.excess(np.array([[1.0, 0.5]])) == pytest.approx(5.0)
 
 
@@ -66,13 +66,13 @@ def test_no_prices_prove_more_than_the_optimum(name, seed):
     instance, slot = with_due_dates(instance, seed), slot if seed % 2 else None
     best = brute_force_oas(instance, slot, name).objective
     criterion = criterion_of(instance, name, slot)
-    ways, supply = ways_of(criterion)
+    ways = ways_of(criterion)
     rng = np.random.default_rng(seed)
     last = float((ways.release + ways.duration).max())
     for cells in (1, 3, 17):
-        grid = np.concatenate([[0.0], np.sort(rng.uniform(0.0, 2.0 * last, cells))])
-        prices = rng.exponential(size=(len(supply.capacities), cells)) * rng.choice([1e-3, 0.05, 1.0])
-        cost = sum(criterion.alone) + Pricing(ways, supply, grid).excess(prices)
+        edges = np.concatenate([[0.0], np.sort(rng.uniform(0.0, 2.0 * last, cells))])
+        prices = rng.exponential(size=(len(ways.capacities), cells)) * rng.choice([1e-3, 0.05, 1.0])
+        cost = sum(criterion.alone) + Pricing(ways, edges).excess(prices)
         assert criterion.reported(cost) <= best + 1e-6 * abs(best) + 1e-9
     assert criterion.reported(sum_bound(criterion, 0.2)) <= best + 1e-6 * abs(best) + 1e-9
 
@@ -80,15 +80,15 @@ def test_no_prices_prove_more_than_the_optimum(name, seed):
 def test_the_cheapest_starts_are_what_the_bound_adds_up():
     instance = with_due_dates(small_instance(3)[0], 3)
     criterion = criterion_of(instance, "total-weighted-response-time")
-    ways, supply = ways_of(criterion)
-    pricing = Pricing(ways, supply, np.linspace(0.0, 3.0 * float(ways.duration.max()), 8))
-    prices = np.random.default_rng(1).exponential(size=(len(supply.capacities), 7)) * 0.01
+    ways = ways_of(criterion)
+    pricing = Pricing(ways, np.linspace(0.0, 3.0 * float(ways.duration.max()), 8))
+    prices = np.random.default_rng(1).exponential(size=(len(ways.capacities), 7)) * 0.01
     way, start = pricing.cheapest(prices)
     assert ways.job[way].tolist() == list(range(len(instance.jobs)))
-    instants = np.linspace(0.0, pricing.grid[-1], 20_001)
+    instants = np.linspace(0.0, pricing.edges[-1], 20_001)
     widths = np.diff(instants)
     running = (instants[:-1] >= start[:, None]) & (instants[:-1] < (start + ways.duration[way])[:, None])
-    rates = (ways.needs[ways.kind[way]] @ prices)[:, np.searchsorted(pricing.grid, instants[:-1], side="right") - 1]
+    rates = (ways.needs[ways.kind[way]] @ prices)[:, np.searchsorted(pricing.edges, instants[:-1], side="right") - 1]
     ramp = np.maximum(ways.floor[way], ways.slope[way] * (start - ways.release[way]) + ways.least[way])
     paid = float((ramp + (running * rates * widths).sum(axis=1)).sum()) - float((pricing.supply * prices).sum())
     assert max(0.0, paid) == pytest.approx(pricing.excess(prices), rel=1e-3, abs=1e-3 * float(ramp.sum() + 1.0))
@@ -98,11 +98,11 @@ def test_the_cheapest_starts_are_what_the_bound_adds_up():
 @pytest.mark.parametrize("seed", [1, 4])
 def test_walked_starts_are_the_stored_ones(name, seed):
     # Machine code finds what NumPy does, on clusters of several speeds, with due dates that make kinks. NumPy counts a
-    # start twice where its job's release, kink or last start is on the grid, which at this temperature is no matter.
+    # start twice where its job's release, kink or last start is on an edge, which at this temperature is no matter.
     instance = with_due_dates(small_instance(seed)[0], seed)
-    ways, supply = ways_of(criterion_of(instance, name))
-    pricing = Pricing(ways, supply, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 30))
-    prices = np.random.default_rng(seed).exponential(size=(len(supply.capacities), 29)) * 0.05
+    ways = ways_of(criterion_of(instance, name))
+    pricing = Pricing(ways, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 30))
+    prices = np.random.default_rng(seed).exponential(size=(len(ways.capacities), 29)) * 0.05
     temperature = 1e-7 * float((ways.slope * ways.duration).mean())
     (stored, by_stored), (walked, by_walked) = (
         smooth.value(prices, np.inf)
@@ -114,10 +114,10 @@ def test_walked_starts_are_the_stored_ones(name, seed):
 
 def test_the_gradient_of_walked_starts_is_how_the_value_changes():
     instance = with_due_dates(small_instance(5)[0], 5)
-    ways, supply = ways_of(criterion_of(instance, "weighted-tardiness"))
-    pricing = Pricing(ways, supply, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 12))
+    ways = ways_of(criterion_of(instance, "weighted-tardiness"))
+    pricing = Pricing(ways, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 12))
     rng = np.random.default_rng(2)
-    prices = rng.exponential(size=(len(supply.capacities), 11)) * 0.05
+    prices = rng.exponential(size=(len(ways.capacities), 11)) * 0.05
     smooth = WalkedStarts(pricing, 0.3 * float((ways.slope * ways.duration).mean()))
     step = 1e-6 * rng.normal(size=prices.shape)
     _, gradient = smooth.value(prices, np.inf)

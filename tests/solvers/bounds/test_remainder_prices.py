@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import coalloc
-from coalloc.problem import discretise, on_another_grid, slot_seconds
+from coalloc.problem import discretise, in_other_slots, slot_seconds
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.bounds.link_pricing import LinkPricing
 from coalloc.solvers.bounds.link_sets import LinkSets, SetList
@@ -70,7 +70,7 @@ def test_sets_that_are_searched_for_give_the_same_as_those_of_a_list(seed):
 def test_jobs_without_duration_are_worth_nothing():
     instance = coalloc.generate("thesis-oas", jobs=4, seed=0)
     short = instance.replace(jobs=(*instance.jobs[:3], instance.jobs[3].replace(base_time=1.0)))
-    problem = on_another_grid(discretise(short, None), 1e3, "down")
+    problem = in_other_slots(discretise(short, None), 1e3, "down")
     assert jobs_that_last(problem).numbers == (0, 1, 2)
     assert prices_by(listed(problem), problem).best(np.ones(4))[3] == 0.0
 

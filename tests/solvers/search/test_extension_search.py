@@ -135,10 +135,10 @@ def test_it_knows_no_constraint_of_another_kind() -> None:
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_the_search_equals_brute_force(seed: int, objective: Any) -> None:
     instance, slot = small_feature_instance(seed, features=[name for name in FEATURES if name != "lags"])
-    grid = None if seed % 3 else slot
-    problem = discretise(instance, grid)
+    length = None if seed % 3 else slot
+    problem = discretise(instance, length)
     assert may_search(problem)
-    best = brute_force_oas(instance, grid, objective).objective
+    best = brute_force_oas(instance, length, objective).objective
     found, is_complete = searched(problem, objective)
     assert is_complete
     assert found == pytest.approx(best, rel=CLOSE)

@@ -11,7 +11,7 @@ from hypothesis import given
 import coalloc
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch
 from coalloc.measures.metrics import metrics
-from coalloc.measures.timeline import MAX_STEPS, Timeline, series, timeline_of
+from coalloc.measures.usage import MAX_STEPS, Usage, series, usage_of
 from coalloc.schedule import Placement, Schedule
 from tests.strategies import LAW, instances, list_schedule
 
@@ -63,7 +63,7 @@ def test_rows_of_equal_length_have_means(worked):
 
 
 def test_peaks_are_the_largest_values_within_each_step(worked):
-    assert timeline_of(*worked).peaks(25.0).columns["busy_processors"].tolist() == [4.0, 4.0, 1.0]
+    assert usage_of(*worked).peaks(25.0).columns["busy_processors"].tolist() == [4.0, 4.0, 1.0]
 
 
 @pytest.mark.parametrize("every", [54.0, 1e6, math.inf])
@@ -160,8 +160,8 @@ def test_steps_of_a_wrong_length_are_refused(worked, every, message):
     assert str(error.value) == message
 
 
-def integral(timeline: Timeline, name: str) -> float:
-    return float(timeline.columns[name] @ np.diff(timeline.instants))
+def integral(usage: Usage, name: str) -> float:
+    return float(usage.columns[name] @ np.diff(usage.instants))
 
 
 @LAW
@@ -169,19 +169,19 @@ def integral(timeline: Timeline, name: str) -> float:
 def test_integrals_are_the_sums_over_jobs(instance):
     # Busy processors are tasks times run time; waiting jobs are waits (Little's law); and the metrics say the same.
     reduced, schedule = list_schedule(instance)
-    timeline = timeline_of(reduced, schedule)
+    usage = usage_of(reduced, schedule)
     jobs = reduced.job_by_id
     last = max((p.end for p in schedule), default=0.0)
     held = sum(jobs[p.job].tasks * (p.end - p.start) for p in schedule)
     held += sum(len(run.nodes) * min(run.end, last) for run in reduced.running)
     waited = sum(p.start - jobs[p.job].arrival for p in schedule)
     found = metrics(reduced, schedule)
-    assert integral(timeline, "busy_processors") == pytest.approx(held)
-    assert integral(timeline, "queue_length") == pytest.approx(waited, abs=1e-6)
-    assert found["utilization"] * reduced.platform.num_processors * timeline.span == pytest.approx(held)
-    assert found["queue_length_mean"] * timeline.span == pytest.approx(waited, abs=1e-6)
-    assert timeline.span == pytest.approx(found["makespan"])
-    shares = [values.max(initial=0.0) for name, values in timeline.columns.items() if name.startswith("share:")]
+    assert integral(usage, "busy_processors") == pytest.approx(held)
+    assert integral(usage, "queue_length") == pytest.approx(waited, abs=1e-6)
+    assert found["utilization"] * reduced.platform.num_processors * usage.span == pytest.approx(held)
+    assert found["queue_length_mean"] * usage.span == pytest.approx(waited, abs=1e-6)
+    assert usage.span == pytest.approx(found["makespan"])
+    shares = [values.max(initial=0.0) for name, values in usage.columns.items() if name.startswith("share:")]
     assert max(shares) == pytest.approx(found["peak_link_share"])
 
 
@@ -189,15 +189,15 @@ def test_integrals_are_the_sums_over_jobs(instance):
 @given(instances(max_cores=2, switches=2, max_running=2))
 def test_means_keep_the_integrals(instance):
     reduced, schedule = list_schedule(instance)
-    timeline = timeline_of(reduced, schedule)
-    means = timeline.averaged(77.7)
-    for name in timeline.columns:
+    usage = usage_of(reduced, schedule)
+    means = usage.averaged(77.7)
+    for name in usage.columns:
         if not name.startswith("share:"):  # on a link of no bandwidth infinite
-            assert integral(means, name) == pytest.approx(integral(timeline, name))
-    assert (timeline.columns["busy_processors"] <= reduced.platform.num_processors).all()
+            assert integral(means, name) == pytest.approx(integral(usage, name))
+    assert (usage.columns["busy_processors"] <= reduced.platform.num_processors).all()
 
 
 def test_the_integral_of_power_is_the_energy():
     run = coalloc.simulate(coalloc.example("pcbe-8"), "pcbe")
-    timeline = timeline_of(run.instance, run.schedule)
-    assert integral(timeline, "power") == pytest.approx(coalloc.energy(run.instance, run.schedule).total)
+    usage = usage_of(run.instance, run.schedule)
+    assert integral(usage, "power") == pytest.approx(coalloc.energy(run.instance, run.schedule).total)

@@ -25,7 +25,7 @@ from coalloc.display.wording import (
 )
 from coalloc.documents.arguments import public
 from coalloc.instance import Instance
-from coalloc.measures.timeline import LOAD, SHARE, Timeline, timeline_of
+from coalloc.measures.usage import LOAD, SHARE, Usage, usage_of
 from coalloc.plot.axes import RAW, label, page_figure, title
 from coalloc.plot.pictures import chart_format, write_figure
 from coalloc.power.meter import Idle
@@ -118,7 +118,7 @@ def series_plot(
     """
     if path is not None:
         chart_format(path)
-    figure = draw(timeline_of(instance, schedule, idle, power_management), instance, every)
+    figure = draw(usage_of(instance, schedule, idle, power_management), instance, every)
     if path is not None:
         write_figure(figure, path)
     return figure
@@ -128,8 +128,8 @@ def series_plot(
 class Shown:
     """What is drawn: means and peaks in the same steps; one and the same where these are those of the schedule."""
 
-    means: Timeline
-    peaks: Timeline
+    means: Usage
+    peaks: Usage
 
     @property
     def is_exact(self) -> bool:
@@ -155,10 +155,10 @@ class Panel:
     draw: Callable[[Axes, Shown], None]
 
 
-def draw(timeline: Timeline, instance: Instance, every: float | None = None) -> Figure:
-    """Return the picture of a timeline; it belongs to no window and to no global list."""
-    shown = shown_of(timeline, every)
-    panels = panels_of(timeline, instance, "" if shown.is_exact else ", means")
+def draw(usage: Usage, instance: Instance, every: float | None = None) -> Figure:
+    """Return the picture of what was used; it belongs to no window and to no global list."""
+    shown = shown_of(usage, every)
+    panels = panels_of(usage, instance, "" if shown.is_exact else ", means")
     figure = page_figure(MARGIN + PANEL * len(panels), rows=(1,) * len(panels))
     for ax, panel in zip(figure.axes, panels, strict=True):
         title(ax, panel.title)
@@ -173,12 +173,12 @@ def draw(timeline: Timeline, instance: Instance, every: float | None = None) -> 
     return figure
 
 
-def shown_of(timeline: Timeline, every: float | None) -> Shown:
-    """Return what is drawn of a timeline: all of it, or means and peaks over equal steps."""
-    if every is None and timeline.num_steps <= MOST_STEPS:
-        return Shown(timeline, timeline)
-    length = round_length(timeline.span / MOST_STEPS) if every is None else every
-    return Shown(timeline.averaged(length), timeline.peaks(length))
+def shown_of(usage: Usage, every: float | None) -> Shown:
+    """Return what is drawn of it: all, or means and peaks over equal steps."""
+    if every is None and usage.num_steps <= MOST_STEPS:
+        return Shown(usage, usage)
+    length = round_length(usage.span / MOST_STEPS) if every is None else every
+    return Shown(usage.averaged(length), usage.peaks(length))
 
 
 def round_length(least: float) -> float:
@@ -200,7 +200,7 @@ def _round_multiple(least: float, unit: float) -> float:
     return next(power * digit for digit in (*ROUND, 10.0) if power * digit >= least)
 
 
-def panels_of(timeline: Timeline, instance: Instance, what: str) -> list[Panel]:
+def panels_of(usage: Usage, instance: Instance, what: str) -> list[Panel]:
     """Return the panels: links only where one is loaded, power only where it is known.
 
     ``what`` is said of panels without peaks.
@@ -211,22 +211,22 @@ def panels_of(timeline: Timeline, instance: Instance, what: str) -> list[Panel]:
         Panel("Waiting processors", lambda ax, shown: _draw_number(ax, shown, "waiting_processors", "processors")),
         Panel(f"Busy processors{what}", lambda ax, shown: _draw_busy(ax, shown, capacity)),
     ]
-    loaded = loaded_links(timeline)
+    loaded = loaded_links(usage)
     links = loaded[:MOST_LINKS]
     if links:
-        peak = share_text(float(timeline.columns[SHARE + links[0]].max()))
+        peak = share_text(float(usage.columns[SHARE + links[0]].max()))
         text = f"Links, the {MOST_LINKS} most loaded" if len(loaded) > MOST_LINKS else "Links that are loaded"
         panels.append(Panel(f"{text}{what}; peak {peak}", lambda ax, shown: _draw_links(ax, shown, links)))
-    if "power" in timeline.columns:
+    if "power" in usage.columns:
         panels.append(Panel("Power", _draw_power))
     return panels
 
 
-def loaded_links(timeline: Timeline) -> list[str]:
+def loaded_links(usage: Usage) -> list[str]:
     """Return the names of the links that are ever loaded, the most loaded first."""
     peaks = {
-        name.removeprefix(LOAD): timeline.columns[SHARE + name.removeprefix(LOAD)].max(initial=0.0)
-        for name in timeline.columns
+        name.removeprefix(LOAD): usage.columns[SHARE + name.removeprefix(LOAD)].max(initial=0.0)
+        for name in usage.columns
         if name.startswith(LOAD)
     }
     return sorted((name for name, peak in peaks.items() if peak > 0.0), key=lambda name: -peaks[name])

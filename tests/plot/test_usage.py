@@ -7,8 +7,8 @@ from matplotlib.patches import StepPatch
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
-from coalloc.measures.timeline import Timeline
-from coalloc.plot.timeline import MOST_LINKS, MOST_STEPS, loaded_links, panels_of, round_length
+from coalloc.measures.usage import Usage
+from coalloc.plot.usage import MOST_LINKS, MOST_STEPS, loaded_links, panels_of, round_length
 from tests.plot.strange import IDS
 
 INSTANCE = Instance(
@@ -83,21 +83,21 @@ def test_steps_have_a_round_length(least, length):
 
 
 def test_the_links_with_the_highest_peaks_are_drawn():
-    timeline = with_links({"a": 0.5, "b": 0.0, "c": 2.0, "d": 0.1, "e": 0.2, "f": 0.3})
-    assert loaded_links(timeline) == ["c", "a", "f", "e", "d"]
+    usage = with_links({"a": 0.5, "b": 0.0, "c": 2.0, "d": 0.1, "e": 0.2, "f": 0.3})
+    assert loaded_links(usage) == ["c", "a", "f", "e", "d"]
     assert MOST_LINKS == 4
-    assert panels_of(timeline, INSTANCE, "")[3].title == "Links, the 4 most loaded; peak 200 %"
+    assert panels_of(usage, INSTANCE, "")[3].title == "Links, the 4 most loaded; peak 200 %"
 
 
 def test_where_all_loaded_links_are_drawn_none_is_said_to_be_left_out():
-    timeline = with_links({"a": 0.5, "b": 0.0, "c": 2.0, "e": 0.2, "f": 0.3})
-    assert panels_of(timeline, INSTANCE, "")[3].title == "Links that are loaded; peak 200 %"
+    usage = with_links({"a": 0.5, "b": 0.0, "c": 2.0, "e": 0.2, "f": 0.3})
+    assert panels_of(usage, INSTANCE, "")[3].title == "Links that are loaded; peak 200 %"
 
 
 def with_links(peaks):
     """Return two steps in the second of which links have these shares of their bandwidth."""
     columns = {f"{what}:{name}": np.array([0.0, peak]) for name, peak in peaks.items() for what in ("load", "share")}
-    return Timeline(np.array([0.0, 1.0, 2.0]), columns)
+    return Usage(np.array([0.0, 1.0, 2.0]), columns)
 
 
 def test_a_loaded_link_of_no_bandwidth_is_cut_off_at_the_upper_edge():

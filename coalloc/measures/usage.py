@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_STEPS = 10_000_000
-"""Most steps of equal length into which a timeline is cut."""
+"""Most steps of equal length into which the time of a schedule is cut."""
 
 
 LOAD, SHARE = "load:", "share:"
@@ -55,7 +55,7 @@ COLUMNS: Mapping[str, Kind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class Usage:
     """Step functions of time: ``columns[name][i]`` holds from ``instants[i]`` to ``instants[i + 1]``, s."""
 
     instants: Floats
@@ -71,25 +71,25 @@ class Timeline:
         """How many steps there are."""
         return len(self.instants) - 1
 
-    def averaged(self, every: float) -> Timeline:
+    def averaged(self, every: float) -> Usage:
         """Return the means over steps of ``every`` s, the last of which may be shorter; the integrals stay.
 
         Raises :class:`CoallocError` where ``every`` is not above 0, or cuts the time into more than 10,000,000.
         """
         return self._over_steps(every, step_means)
 
-    def peaks(self, every: float) -> Timeline:
+    def peaks(self, every: float) -> Usage:
         """Return the maxima over the same steps; raises as :meth:`averaged`."""
         return self._over_steps(every, step_peaks)
 
-    def _over_steps(self, every: float, summed_up: Callable[[Floats, Floats, Floats], Floats]) -> Timeline:
+    def _over_steps(self, every: float, summed_up: Callable[[Floats, Floats, Floats], Floats]) -> Usage:
         if every <= 0.0:
             raise CoallocError(f"every must be above 0 s, got {every:g}")
         if not self.num_steps:
             return self
         edges = _edges(float(self.instants[0]), float(self.instants[-1]), every)
         values = summed_up(self.instants, np.array(list(self.columns.values())), edges)
-        return Timeline(edges, dict(zip(self.columns, values, strict=True)))
+        return Usage(edges, dict(zip(self.columns, values, strict=True)))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per step: start, end (s), then the columns."""
@@ -149,13 +149,11 @@ def series(
     1  200.0  360.0           0.0              4.0
     2  360.0  455.0           0.0              3.0
     """
-    timeline = timeline_of(instance, schedule, idle, power_management)
-    return (timeline if every is None else timeline.averaged(every)).to_frame()
+    usage = usage_of(instance, schedule, idle, power_management)
+    return (usage if every is None else usage.averaged(every)).to_frame()
 
 
-def timeline_of(
-    instance: Instance, schedule: Schedule, idle: Idle = "always", power_management: bool = False
-) -> Timeline:
+def usage_of(instance: Instance, schedule: Schedule, idle: Idle = "always", power_management: bool = False) -> Usage:
     """Return a schedule as step functions of time."""
     observed = observe(instance, schedule)
     jobs, running = observed.jobs, observed.running
@@ -179,7 +177,7 @@ def timeline_of(
     }
     if power is not None:
         columns["power"] = power.total[np.searchsorted(power.instants, until, side="left") - 1]
-    return Timeline(instants, columns)
+    return Usage(instants, columns)
 
 
 def step_means(instants: Floats, values: Floats, edges: Floats) -> Floats:

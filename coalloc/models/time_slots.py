@@ -1,4 +1,4 @@
-"""What the time-indexed models share: the grid of slots, free capacities on it, and the makespan.
+"""What the time-indexed models share: slots with their free capacities, and the makespan.
 
 The makespan is modelled by its own profile, ``z_t = 1`` when some job still runs in slot ``t`` or
 later: ``C_max = L + sum_{t >= L} z_t`` with ``L`` a lower bound. Against ``C_max >= end_j`` this is
@@ -50,7 +50,7 @@ def refuse_without_start(starts: Mapping[int, Sequence[object]], problem: Proble
             raise InfeasibleModelError(f"{found} and within {horizon:,} slots")
 
 
-class Grid:
+class TimeSlots:
     """Slots ``first .. horizon - 1`` of a problem, with what running jobs leave free; the first is that of the problem.
 
     ``processors`` has shape ``(num_slots, num_classes)``, ``left`` (of each resource) ``(num_slots, num_resources)``.
@@ -232,7 +232,7 @@ def add_resource_rows(
     add_capacity_rows(model, name, scaled, free * units, doc)
 
 
-def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range, Any]], grid: Grid) -> None:
+def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range, Any]], time_slots: TimeSlots) -> None:
     """Add ``running[j, t]`` (T5), and per slot and dual feasible function that the weights running are at most 1 (T6).
 
     ``active`` are (job, slots, start variable). The rows cut off fractional solutions only; the first
@@ -245,13 +245,13 @@ def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range
         rule=lambda m, j, t: m.running[j, t] == pyo.quicksum(x for _, x in covering[t, j]),
         doc="(T5): a job runs in the slots from its start to its end",
     )
-    problem = grid.problem
+    problem = time_slots.problem
     tasks = [*map(least_tasks, problem.jobs), *(sum(busy.allocation) for busy in problem.busy)]
     functions = weightings(tasks, sum(problem.capacities))[1:]
-    free = np.ones((len(grid.processors), len(functions)))
+    free = np.ones((len(time_slots.processors), len(functions)))
     for f, weights in enumerate(functions):
         for busy, weight in zip(problem.busy, weights[len(problem.jobs) :], strict=True):
-            free[: max(0, int(busy.end) - grid.first), f] -= weight
+            free[: max(0, int(busy.end) - time_slots.first), f] -= weight
     terms = (
         (range(t, t + 1), f, (weights[j], running))
         for (j, t), running in model.running.items()

@@ -1,0 +1,208 @@
+"""What is free over time, by hand and against a list of bookings."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coalloc.rules.timeline import Timeline
+from tests.strategies import LAW
+
+
+def steps(timeline: Timeline[int]) -> list[tuple[float, tuple[int, ...]]]:
+    """Return the steps as pairs of time and vector."""
+    return [(time, timeline.free(time)) for time in timeline.changes(-math.inf)]
+
+
+def two_classes() -> Timeline[int]:
+    """Return 1 and 0 free processors; at 5 s one more of the second class, at 7 s two of the first and one more."""
+    return Timeline(0.0, (1, 0), [(5.0, (0, 1)), (7.0, (2, 0)), (7.0, (0, 1))])
+
+
+def test_what_is_released_at_one_instant_is_one_step() -> None:
+    assert steps(two_classes()) == [(0.0, (1, 0)), (5.0, (1, 1)), (7.0, (3, 2))]
+
+
+def test_what_is_released_now_is_free_now() -> None:
+    assert steps(Timeline(3.0, (1,), [(3.0, (2,)), (4.0, (1,))])) == [(3.0, (3,)), (4.0, (4,))]
+
+
+def test_free_is_the_least_over_the_span_for_each_capacity_apart() -> None:
+    # (3, 0) and then (0, 2) of (4, 2): at no instant both, and yet what lasts over both has 1 and 0 only.
+    timeline = Timeline(0.0, (4, 2))
+    timeline.take(0.0, 10.0, (3, 0))
+    timeline.take(10.0, 20.0, (0, 2))
+    assert timeline.free(5.0, 15.0) == (1, 0)
+    assert timeline.free(5.0, 10.0) == timeline.free(5.0) == (1, 2)  # [start, end)
+    assert timeline.free(10.0, 10.0) == timeline.free(19.0, 30.0) == (4, 0)
+    assert timeline.free(20.0, 1e9) == (4, 2)
+
+
+def test_a_window_is_a_start_that_leaves_the_room_for_long_enough() -> None:
+    # Room is 1 until 5, 2 until 7, then 5; a booking takes 3 from 10 to 20 s.
+    timeline = two_classes()
+    timeline.take(10.0, 20.0, (3, 0))
+    assert timeline.changes(0.0) == [0.0, 5.0, 7.0, 10.0, 20.0]
+    assert next(timeline.windows(0.0, 100.0, 1)) == 0.0
+    assert next(timeline.windows(0.0, 3.0, 3)) == 7.0  # [7, 10) is just long enough
+    assert next(timeline.windows(0.0, 3.5, 3)) == 20.0
+    assert list(timeline.windows(0.0, 100.0, 2)) == [5.0, 7.0, 10.0, 20.0]
+    assert next(timeline.windows(6.0, 100.0, 2)) == 6.0  # a start need not be a change
+    assert list(timeline.windows(0.0, 1.0, 6)) == []
+    assert list(timeline.windows(6.0, 0.0, 6)) == [6.0]  # what takes no time is in nobody's way
+
+
+def test_room_beyond_the_limit_of_a_window_is_not_asked_for() -> None:
+    # A job of 3 tasks that is booked itself at 10 s: it may start at 7 s, for from 10 on it has its own place.
+    timeline = two_classes()
+    timeline.take(10.0, 20.0, (3, 0))
+    assert list(timeline.windows(0.0, 8.0, 3, before=10.0)) == [7.0]
+    assert list(timeline.windows(0.0, 8.0, 3, before=7.0)) == []
+
+
+def test_the_first_start_of_a_vector_leaves_all_of_it_free() -> None:
+    # (1, 1) needs the second class from 5 s on; (2, 0) the first, from 7 s on; nobody has a third of it.
+    timeline = two_classes()
+    timeline.take(10.0, 20.0, (3, 0))
+    assert timeline.first_start(0.0, 4.0, (1, 1)) == 5.0
+    assert timeline.first_start(0.0, 5.1, (1, 1)) == 20.0  # [5, 10) is too short
+    assert timeline.first_start(0.0, 3.0, (2, 0)) == 7.0
+    assert timeline.first_start(1.0, 0.0, (9, 9)) == 1.0
+    assert timeline.first_start(0.0, 1.0, (0, 3)) == math.inf
+
+
+def test_numbers_behind_the_classes_are_no_processors() -> None:
+    # One class of 2 and 8 units of memory: 3 tasks find no window, whatever memory is left.
+    timeline = Timeline(0.0, (2, 8), num_classes=1)
+    timeline.take(0.0, 10.0, (1, 6))
+    assert list(timeline.windows(0.0, 1.0, 2)) == [10.0]
+    assert list(timeline.windows(0.0, 1.0, 3)) == []
+    assert timeline.first_start(0.0, 1.0, (1, 3)) == 10.0
+
+
+def test_what_is_given_back_leaves_no_step_behind() -> None:
+    timeline = two_classes()
+    timeline.take(1.0, 6.0, (1, 0))
+    assert steps(timeline) == [(0.0, (1, 0)), (1.0, (0, 0)), (5.0, (0, 1)), (6.0, (1, 1)), (7.0, (3, 2))]
+    timeline.give_back(1.0, 6.0, (1, 0))
+    assert steps(timeline) == steps(two_classes())
+
+
+def test_steps_of_equal_room_in_other_classes_stay_apart() -> None:
+    # From 5 to 7 s a processor of the first class is taken, and one of the second is free: the room stays 1.
+    timeline = two_classes()
+    timeline.take(5.0, 7.0, (1, 0))
+    timeline.give_back(5.0, 5.0, (0, 0))
+    assert steps(timeline) == [(0.0, (1, 0)), (5.0, (0, 1)), (7.0, (3, 2))]
+
+
+def test_a_booking_of_no_length_books_nothing() -> None:
+    timeline = two_classes()
+    timeline.take(6.0, 6.0, (1, 1))
+    assert steps(timeline) == steps(two_classes())
+
+
+def test_what_has_passed_is_forgotten() -> None:
+    timeline = two_classes()
+    timeline.forget(6.0)
+    assert steps(timeline) == [(6.0, (1, 1)), (7.0, (3, 2))]
+    timeline.forget(7.0)
+    assert steps(timeline) == [(7.0, (3, 2))]
+
+
+def test_a_copy_is_booked_on_its_own() -> None:
+    timeline = two_classes()
+    timeline.copy().take(0.0, 10.0, (1, 0))
+    assert steps(timeline) == steps(two_classes())
+
+
+def test_a_set_of_classes_is_counted_the_same_whenever_it_is_first_asked_for() -> None:
+    # Of 2 + 2 nodes 1 + 2 are held from 0 to 10 s: 3 are free together from 10 s on, 1 at once.
+    first, late = Timeline(0.0, (2, 2)), Timeline(0.0, (2, 2))
+    before = list(first.windows(0.0, 5.0, 3))
+    for timeline in (first, late):
+        timeline.take(0.0, 10.0, (1, 2))
+    assert before == [0.0]
+    for tasks, start in ((3, 10.0), (1, 0.0)):
+        assert next(first.windows(0.0, 5.0, tasks)) == next(late.windows(0.0, 5.0, tasks))
+        assert next(late.copy().windows(0.0, 5.0, tasks)) == start
+
+
+def test_sets_of_classes_beyond_those_kept_are_counted_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Three nodes, held from 0 s on until 10, 20 and 30 s: one of the first k is free first at 10 s, all of them at
+    # 10 k s. Of the seven sets two are kept at a time, and some are made from one that was kept.
+    monkeypatch.setattr("coalloc.rules.timeline.MOST_TOTALS", 2)
+    timeline = Timeline(0.0, (1, 1, 1))
+    ends = (10.0, 20.0, 30.0)
+    sets = [(0,), (0, 1), (0, 1, 2), (1,), (1, 2), (0, 2), (2,)]
+    for g, end in enumerate(ends):
+        timeline.take(0.0, end, [int(g == i) for i in range(3)])
+        for classes in sets:  # asked for between bookings: what is kept is booked as well
+            held = [ends[i] if i <= g else 0.0 for i in classes]
+            assert next(timeline.windows(0.0, 5.0, 1, classes)) == min(held)
+            assert next(timeline.windows(0.0, 5.0, len(classes), classes)) == max(held)
+
+
+def test_a_booking_changes_no_more_sets_of_classes_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of four nodes all fifteen sets are asked for, and two are kept: six columns at most.
+    monkeypatch.setattr("coalloc.rules.timeline.MOST_TOTALS", 2)
+    timeline = Timeline(0.0, (1, 1, 1, 1))
+    for members in range(1, 16):
+        next(timeline.windows(0.0, 5.0, 1, [g for g in range(4) if members >> g & 1]))
+    before = len(timeline._all_columns)
+    timeline.take(0.0, 10.0, (1, 0, 0, 0))
+    assert 4 <= len(timeline._all_columns) == before <= 6
+
+
+bookings = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9), st.integers(0, 3), st.integers(0, 3)), max_size=6)
+CAPACITY = (30, 30)
+
+
+@LAW
+@given(bookings, st.data())
+def test_it_is_the_sum_of_its_bookings(booked: list[tuple[int, int, int, int]], data: st.DataObject) -> None:
+    # After takings, a move to an earlier start and a giving back: the capacity less all that overlaps each instant.
+    timeline = Timeline(0.0, CAPACITY)
+    for start, length, *counts in booked:
+        timeline.take(start, start + length, counts)
+    places = [list(booking) for booking in booked]
+    if places:
+        start, length, *counts = places[0]
+        places[0][0] = earlier = data.draw(st.integers(0, start))
+        timeline.give_back(start, start + length, counts)
+        timeline.take(earlier, earlier + length, counts)
+        start, length, *counts = places.pop(data.draw(st.integers(0, len(places) - 1)))
+        timeline.give_back(start, start + length, counts)
+
+    def left(instant: float, g: int) -> int:
+        return CAPACITY[g] - sum(place[2 + g] for place in places if place[0] <= instant < place[0] + place[1])
+
+    for instant in range(20):
+        expected = left(instant, 0), left(instant, 1)
+        assert timeline.free(instant + 0.5) == timeline.free(instant + 0.5, instant + 0.75) == expected
+    first, length = data.draw(st.integers(0, 15)), data.draw(st.integers(1, 10))
+    for g, least in enumerate(timeline.free(first, first + length)):
+        assert least == min(left(instant, g) for instant in range(first, first + length))
+    assert list(timeline.windows(0.0, 1.0, 61)) == []
+    assert next(timeline.windows(0.0, math.inf, 60)) <= 20
+
+
+@LAW
+@given(bookings, st.integers(0, 15), st.integers(1, 10), st.integers(40, 60), st.booleans())
+def test_windows_are_the_starts_at_which_enough_is_free_at_every_step(
+    booked: list[tuple[int, int, int, int]], release: int, length: int, tasks: int, only_first: bool
+) -> None:
+    timeline = Timeline(0.0, CAPACITY)
+    for first, duration, *counts in booked:
+        timeline.take(first, first + duration, counts)
+    classes, least = ((0,), tasks - 30) if only_first else ((0, 1), tasks)
+
+    def room(t: float) -> int:
+        return 30 * len(classes) - sum(n[g] for s, d, *n in booked if s <= t < s + d for g in classes)
+
+    starts = sorted({release, *timeline.changes(release)})
+    expected = [s for s in starts if all(room(t) >= least for t in range(int(s), int(s) + length))]
+    assert list(timeline.windows(release, length, least, classes)) == expected
