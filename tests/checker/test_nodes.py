@@ -86,3 +86,12 @@ def test_jobs_that_hold_one_processor_at_once_also_share_its_memory(memory):
         ("overlap", ("J2", "J4"), "C/1", 2),
         ("memory", ("J2", "J4"), "C/1", 800.0),
     ]
+
+
+def test_each_node_holds_its_own_part_of_a_job():
+    # Two tasks of 300 MB on each of two nodes of 600 MB.
+    nodes = NodeGroup(2, 1.0, cores=2, memory=600.0)
+    schedule = Schedule((Placement("J1", 0.0, 10.0, ("C/0-1.0-1",)),))
+    for required, found in ((300.0, []), (301.0, ["C/0", "C/1"])):
+        instance = Instance(Platform((Cluster("C", (nodes,), 0.0),)), (Job("J1", 4, 10.0, memory=required),))
+        assert [(v.where, v.amount) for v in check(instance, schedule)] == [(node, 602.0) for node in found]

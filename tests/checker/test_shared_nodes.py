@@ -84,6 +84,23 @@ def test_with_paging_a_node_provides_more_than_its_memory(required, is_too_much)
     assert [v.sentence for v in found if v.rule == "memory"] == [sentence] * is_too_much
 
 
+def test_without_coscheduling_a_local_user_makes_communication_wait():
+    # The contract leaves half of C1/0 to J1, so processing takes 50/0.5 = 100 s; J1 waits for one other there, the
+    # user, so communication takes (1 + 1) 50 = 100 s.
+    platform = PLATFORM.replace(sharing=Sharing(coscheduling=False, wait_factor=1.0))
+    jobs, users = [Job("J1", 2, 100.0, processing_share=0.5)], [LocalUser("C1/0", 0, 1000)]
+    schedule = Schedule([Placement("J1", 0.0, 200.0, ("C1/0.0", "C1/1.0"))])
+    assert rules(schedule, Instance(platform, jobs, local_users=users)) == set()
+
+
+def test_a_node_that_pages_stops_no_task_that_fits():
+    # 120 of 100 MB, and half as much again for paging: J2 and J3 have half of C1/0 each, and are 1.3 times as slow.
+    platform = PLATFORM.replace(sharing=Sharing(paging=0.5, paging_slowdown=1.3))
+    jobs = [Job("J2", 1, 100.0, memory=60.0), Job("J3", 1, 100.0, memory=60.0)]
+    schedule = Schedule([Placement(job.id, 0.0, 260.0, (f"C1/0.{n}",)) for n, job in enumerate(jobs)])
+    assert rules(schedule, Instance(platform, jobs)) == set()
+
+
 def test_tasks_together_may_ask_for_more_than_there_is():
     # Some are stopped then, which is no fault.
     jobs = [job.replace(memory=60.0) for job in JOBS]
