@@ -25,7 +25,7 @@ from coalloc.models.registry import (
     formulation_of_model,
     module_name,
 )
-from coalloc.objectives import OBJECTIVES, Criterion, Objective, RegularObjective, objective_of
+from coalloc.objectives import OBJECTIVES, AllocationObjective, Criterion, Objective, objective_of
 from coalloc.power.sites import Working
 from coalloc.problem import Links, Slot, discretise, slot_seconds
 from coalloc.problem.allocation import Scope
@@ -36,10 +36,11 @@ from coalloc.solvers.backends.failing import noting
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.cancelling import cancellable
+from coalloc.solvers.descent import Weighing
 from coalloc.solvers.feasibility import why_without_place
 from coalloc.solvers.files import instance_hash
-from coalloc.solvers.lexicographic import solve_in_order
-from coalloc.solvers.oas import build_oas, solve_oas
+from coalloc.solvers.lexicographic import solve_in_order, solve_one
+from coalloc.solvers.oas import build_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
 from coalloc.solvers.time_shift import shifted
 from coalloc.system.versions import versions
@@ -97,9 +98,11 @@ def solve(
     objective : str or Objective or tuple of them or None, default None
         What is minimized. Model oas: ``"makespan"`` (the default, s), ``"total-response-time"`` (s),
         ``"total-weighted-response-time"`` (s), ``"mean-wait"`` (s), ``"mean-bounded-slowdown"``,
-        ``"weighted-tardiness"`` (s), ``"maximum-lateness"`` (s), ``"energy"`` (J), ``"edp"`` (J s), or a custom
-        ``coalloc.extend.RegularObjective``. A tuple of regular objectives is lexicographic: all but the last must be
-        ``"makespan"`` or ``"maximum-lateness"``. The package models have one objective each.
+        ``"weighted-tardiness"`` (s), ``"maximum-lateness"`` (s), ``"co-allocated-jobs"``, ``"used-clusters"``,
+        ``"unmet-levels"``, ``"energy"`` (J), ``"edp"`` (J s), or a custom ``coalloc.extend.RegularObjective``. A tuple
+        is lexicographic: all but the last must be a maximum (``"makespan"``, ``"maximum-lateness"``) or one of
+        allocations (``"co-allocated-jobs"``, ``"used-clusters"``, ``"unmet-levels"``). The package models have one
+        objective each.
     slot : float or str or None, default None
         Length of a time slot in seconds, or a percentage of the mean reference run time such as ``"50%"``. None is
         continuous time.
@@ -224,10 +227,10 @@ def solve(
                 run_model=run_model,
             )
         if options.model == "oas":
-            return solve_oas(
+            return solve_one(
                 instance,
                 options,
-                objective=objective_of(objective or options.objective),
+                objective_of(objective or options.objective),
                 constraints=constraints,
                 formulation=chosen,
                 start=start,
@@ -277,7 +280,7 @@ def build_model(
     formulation : {"auto", "node", "count", "mode"}, default "auto"
         The MILP formulation; ``"auto"`` is ``"mode"``. Package models have ``"node"`` (pas only) and ``"mode"``.
     objective : str or Objective or None, default None
-        As for ``coalloc.solve``, one objective; EDP has no model.
+        As for ``coalloc.solve``, one objective; EDP and objectives of allocations have no model.
     slot : float or str or None, default None
         Length of a time slot in seconds, or a percentage of the mean reference run time. Models of oas need a slot,
         except energy with ``scope="node"``.
@@ -435,13 +438,13 @@ def lower_bound(
     instance : Instance
         The platform and the jobs.
     objective : str or Objective, default "makespan"
-        A regular objective, as for ``coalloc.solve``, ``"energy"`` (J) or ``"edp"`` (J s).
+        An objective, as for ``coalloc.solve``.
     method : str or None, default None
         Makespan: ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (the default: column
         generation over the configuration LP) or ``"best"`` of all. Sums: ``"prices"`` (the default: dual prices of
         processors over time), ``"job-prices"`` (also dual prices of jobs, slower), ``"mean-busy-time"`` (up to 24
         jobs), ``"best"`` of all, or the methods of the makespan. Maxima: ``"prices"`` (the default),
-        ``"feasible-set"`` or ``"best"``. Energy and EDP: ``"lp"``.
+        ``"feasible-set"`` or ``"best"``. Objectives of allocations: ``"least-weights"``. Energy and EDP: ``"lp"``.
     slot : float or str or None, default None
         Bound schedules in whole time slots of this length (s, or a percentage of the mean reference run time). None:
         bound all schedules.
@@ -495,16 +498,15 @@ def lower_bound(
     """
     asked = _asked(objective)
     asked.refuse(instance)
-    methods = methods_of(asked) if isinstance(asked, RegularObjective) else ("lp",)
-    if method is None:
-        method = default_method(asked) if isinstance(asked, RegularObjective) else "lp"
+    methods = methods_of(asked)
+    method = default_method(asked) if method is None else method
     if method not in methods:
         raise CoallocError(f"method of lower_bound must be one of {', '.join(methods)}, got {method!r}")
     limit = None if time_limit == math.inf else time_limit
     options = SolveOptions(
         objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
     )
-    if (fixed or constraints) and not isinstance(asked, RegularObjective):
+    if (fixed or constraints) and asked.needs_watts:
         what = "fixed requires" if fixed else "constraints require"
         raise CoallocError(f"{what} a regular objective, got {asked.name!r}")
     kept = (*constraints, *_kept(instance, fixed, options.slot, scope, constraints))
@@ -520,7 +522,7 @@ def lower_bound(
     nowhere = why_without_place(problem)
     if nowhere:
         raise CoallocError("\n".join(nowhere))
-    if not isinstance(asked, RegularObjective):
+    if asked.needs_watts:
         from coalloc.solvers.energy.bounds import energy_bound
 
         return energy_bound(
@@ -541,7 +543,9 @@ def lower_bound(
         if is_given:
             watts = " or ".join(name for name, known in OBJECTIVES.items() if known.needs_watts)
             raise CoallocError(f"{option} requires objective {watts}, got {asked.name!r}")
-    criterion = Criterion(problem, asked)
+    if isinstance(asked, AllocationObjective):
+        return float(Weighing(problem, asked).bound)
+    criterion = Criterion.of(problem, asked)
     return criterion.reported(cost_bound(criterion, method, options.seconds))
 
 

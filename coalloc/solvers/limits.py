@@ -1,4 +1,7 @@
-"""A limit on an objective that is a maximum: no job ends after it would cost more."""
+"""Limits on objectives: of a maximum no job ends after it would cost more; of allocations a budget keeps it.
+
+Both are what lexicographic solves keep of the objectives before.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import ClassVar
 
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance, Job
-from coalloc.objectives import RegularObjective
-from coalloc.problem.constraint import Constraint, PlacedJob
+from coalloc.instance import CoallocError, Instance, Job, Platform
+from coalloc.objectives import AllocationObjective, RegularObjective
+from coalloc.problem.constraint import Budget, Constraint, PlacedJob
 
 
 @dataclass(frozen=True)
@@ -42,3 +45,21 @@ class AtMost(Constraint):
             if placed.end > latest + instance.time_base.tolerance:
                 found = f"job {quoted(placed.job)} ends at {instant_text(placed.end)}"
                 yield f"{found}, so the {self.objective.name} exceeds {self.value:g}"
+
+
+@dataclass(frozen=True)
+class AllocationsAtMost(Constraint):
+    """An objective of allocations is no more than ``value``."""
+
+    holds_rounded_down: ClassVar[bool] = True
+    platform: Platform
+    objective: AllocationObjective
+    value: float
+
+    def budget(self) -> Budget:
+        """Return the sum of the weights, and the value."""
+        return Budget(lambda job, tasks: self.objective.weight(self.platform, job, tasks), self.value)
+
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return what the objective does."""
+        return self.objective.tells_apart_by(job)
