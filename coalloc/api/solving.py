@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from coalloc.checker import check
 from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.documents.errors import ArgumentError, Fault
-from coalloc.instance import CoallocError, Instance
+from coalloc.instance import CoallocError, Instance, RelaxedFeatureWarning, UnsupportedFeature
 from coalloc.models.registry import (
     ENERGY_FORMULATIONS,
     Formulation,
@@ -27,7 +28,7 @@ from coalloc.models.registry import (
 )
 from coalloc.objectives import OBJECTIVES, AllocationObjective, Criterion, Objective, objective_of
 from coalloc.power.sites import Working
-from coalloc.problem import Links, Slot, discretise, slot_seconds
+from coalloc.problem import Links, Problem, Slot, discretise, slot_seconds
 from coalloc.problem.allocation import Scope
 from coalloc.problem.constraint import Constraint
 from coalloc.problem.fixed import Fixed, fixings
@@ -42,7 +43,7 @@ from coalloc.solvers.files import instance_hash
 from coalloc.solvers.lexicographic import solve_in_order, solve_one
 from coalloc.solvers.oas import build_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
-from coalloc.solvers.time_shift import shifted
+from coalloc.solvers.time_shift import Shifted, shifted
 from coalloc.system.versions import versions
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 
 MAX_HORIZON = 1e15
 """Most slots, or seconds, that a model may be asked to span: beyond, floats do not hold every whole number."""
+
+FRAMES = 4
+"""Frames from a warning of :func:`lower_bound` to who calls it."""
 
 DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "chunks", "jpr": "total-execution-time"}
 """Objective of each model where none is asked for."""
@@ -457,9 +461,9 @@ def lower_bound(
     scope : {"platform", "cluster", "node"}, default "platform"
         Bound schedules within this scope, as for ``coalloc.solve``.
     fixed : sequence of Fixed or Placement, default ()
-        Bound schedules with these fixed parts (regular objectives), as for ``coalloc.solve``.
+        Bound schedules with these fixed parts, as for ``coalloc.solve``.
     constraints : sequence of Constraint, default ()
-        Custom constraints (regular objectives), as for ``coalloc.solve``. What no bound knows is relaxed.
+        Custom constraints, as for ``coalloc.solve``. What no bound knows is relaxed.
     power_management : bool or None, default None
         For energy and EDP of clusters with power states, as for ``coalloc.energy``. None: the bound holds with and
         without power management.
@@ -476,6 +480,12 @@ def lower_bound(
     CoallocError
         An argument is unknown (the message lists the known values), an option does not apply to the objective or the
         platform, a job fits nowhere, or no schedule meets the makespan limit.
+
+    Warns
+    -----
+    RelaxedFeatureWarning
+        A bound on energy or EDP leaves out features, or a constraint would have to be asked of too many allocations.
+        The bound is valid: it also holds without them.
 
     See Also
     --------
@@ -506,31 +516,24 @@ def lower_bound(
     options = SolveOptions(
         objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
     )
-    if (fixed or constraints) and asked.needs_watts:
-        what = "fixed requires" if fixed else "constraints require"
-        raise CoallocError(f"{what} a regular objective, got {asked.name!r}")
     kept = (*constraints, *_kept(instance, fixed, options.slot, scope, constraints))
     given = shifted(instance, options.slot, asked, kept)
-    problem = discretise(
-        given.instance,
-        options.slot,
-        saturation=options.saturation,
-        scope=scope,
-        constraints=given.constraints,
-        base=given.base,
-    )
+    problem, given, relaxed = _bounded(given, options, scope)
     nowhere = why_without_place(problem)
     if nowhere:
         raise CoallocError("\n".join(nowhere))
     if asked.needs_watts:
-        from coalloc.solvers.energy.bounds import energy_bound
+        from coalloc.solvers.energy import bounds
 
-        return energy_bound(
+        _warn_of_relaxed(asked, (*bounds.relaxed(instance, given.constraints), *relaxed))
+        return bounds.energy_bound(
             given.instance,
             asked.name,
             makespan_limit,
             options.seconds,
             scope=scope,
+            constraints=given.constraints,
+            base=given.base,
             power_management=power_management,
             working=working,
         )
@@ -543,10 +546,42 @@ def lower_bound(
         if is_given:
             watts = " or ".join(name for name, known in OBJECTIVES.items() if known.needs_watts)
             raise CoallocError(f"{option} requires objective {watts}, got {asked.name!r}")
+    _warn_of_relaxed(asked, relaxed)
     if isinstance(asked, AllocationObjective):
         return float(Weighing(problem, asked).bound)
     criterion = Criterion.of(problem, asked)
     return criterion.reported(cost_bound(criterion, method, options.seconds))
+
+
+def _bounded(given: Shifted, options: SolveOptions, scope: Scope) -> tuple[Problem, Shifted, tuple[str, ...]]:
+    """Return the problem of a bound and what it is made of, and the names of constraints left out as not supported."""
+    try:
+        return _problem(given, options, scope), given, ()
+    except UnsupportedFeature:
+        listed = [c for c in given.constraints if c.restricts_spreads or c.has_budget or c.has_calendars]
+        given = replace(given, constraints=tuple(c for c in given.constraints if not any(c is one for one in listed)))
+        names = tuple(f"constraint {type(constraint).__name__}" for constraint in listed)
+        return _problem(given, options, scope), given, names
+
+
+def _problem(given: Shifted, options: SolveOptions, scope: Scope) -> Problem:
+    problem = discretise(
+        given.instance,
+        options.slot,
+        saturation=options.saturation,
+        scope=scope,
+        constraints=given.constraints,
+        base=given.base,
+    )
+    _ = problem.calendars  # raises where a job has several
+    return problem
+
+
+def _warn_of_relaxed(objective: Objective, relaxed: Sequence[str]) -> None:
+    """Warn of features and constraints that a bound leaves out, where there are any."""
+    if relaxed:
+        text = f"lower_bound with objective {objective.name!r} relaxes {', '.join(relaxed)}; it also holds without"
+        warnings.warn(text, RelaxedFeatureWarning, stacklevel=FRAMES)
 
 
 def _kept(

@@ -61,7 +61,7 @@ TOPICS = {
         extend.Cumulative extend.Calendar extend.Budget extend.NodeClass extend.Formulation extend.Problem
     """,
     "Errors and versions": """
-        CoallocError InstanceError UnsupportedFeature show_versions
+        CoallocError InstanceError UnsupportedFeature RelaxedFeatureWarning show_versions
     """,
 }
 """The public names in the order of the navigation."""
