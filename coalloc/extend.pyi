@@ -4,7 +4,7 @@ from coalloc.heuristics.registry import policy_named as policy_named
 from coalloc.instance.calendar import Calendar as Calendar
 from coalloc.models import Formulation as Formulation
 from coalloc.objectives import RegularObjective as RegularObjective
-from coalloc.objectives.objective import Ramp as Ramp
+from coalloc.objectives.piecewise import PiecewiseLinear as PiecewiseLinear
 from coalloc.problem import Problem as Problem
 from coalloc.problem.allocation import NodeClass as NodeClass
 from coalloc.problem.constraint import Budget as Budget

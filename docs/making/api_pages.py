@@ -57,8 +57,9 @@ TOPICS = {
     """,
     "Extending": """
         extend.Start extend.Wake extend.State extend.Running extend.policy_named extend.Broker extend.Site
-        grid.Partition extend.RegularObjective extend.Ramp extend.Constraint extend.NotTogether extend.TimeRow
-        extend.Cumulative extend.Calendar extend.Budget extend.NodeClass extend.Formulation extend.Problem
+        grid.Partition extend.RegularObjective extend.PiecewiseLinear extend.Constraint extend.NotTogether
+        extend.TimeRow extend.Cumulative extend.Calendar extend.Budget extend.NodeClass extend.Formulation
+        extend.Problem
     """,
     "Errors and versions": """
         CoallocError InstanceError UnsupportedFeature RelaxedFeatureWarning show_versions
