@@ -15,7 +15,7 @@ from coalloc.instance.constraints import TimeBounds as TimeBounds
 from coalloc.instance.constraints import TimeRow as TimeRow
 from coalloc.models import Formulation as Formulation
 from coalloc.objectives import RegularObjective as RegularObjective
-from coalloc.objectives.objective import Ramp as Ramp
+from coalloc.objectives.piecewise import PiecewiseLinear as PiecewiseLinear
 from coalloc.problem import Problem as Problem
 from coalloc.problem.allocation import NodeClass as NodeClass
 from coalloc.simulator.policy import Running as Running

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from coalloc.checker import check
 from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.documents.errors import ArgumentError, Fault
-from coalloc.instance import CoallocError, Instance
-from coalloc.instance.constraints import Constraint
+from coalloc.instance import CoallocError, Instance, RelaxedFeatureWarning, UnsupportedFeature
+from coalloc.instance.constraints import AllowedSpreads, AllowedStarts, Budget, Constraint, MostTasks, name_of
 from coalloc.models.registry import (
     ENERGY_FORMULATIONS,
     Formulation,
@@ -26,9 +27,9 @@ from coalloc.models.registry import (
     formulation_of_model,
     module_name,
 )
-from coalloc.objectives import OBJECTIVES, Criterion, Objective, RegularObjective, objective_of
+from coalloc.objectives import OBJECTIVES, AllocationObjective, Criterion, Objective, objective_of
 from coalloc.power.sites import Working
-from coalloc.problem import Links, Slot, discretise, slot_seconds
+from coalloc.problem import Links, Problem, Slot, discretise, slot_seconds
 from coalloc.problem.allocation import Scope
 from coalloc.problem.fixed import Fixed, fixings
 from coalloc.schedule import Placement, Schedule
@@ -36,12 +37,13 @@ from coalloc.solvers.backends.failing import noting
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.cancelling import cancellable
+from coalloc.solvers.descent import Weighing
 from coalloc.solvers.feasibility import why_without_place
 from coalloc.solvers.files import instance_hash
-from coalloc.solvers.lexicographic import solve_in_order
-from coalloc.solvers.oas import build_oas, solve_oas
+from coalloc.solvers.lexicographic import solve_in_order, solve_one
+from coalloc.solvers.oas import build_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
-from coalloc.solvers.time_shift import shifted
+from coalloc.solvers.time_shift import Shifted, shifted
 from coalloc.system.versions import versions
 
 if TYPE_CHECKING:
@@ -49,6 +51,9 @@ if TYPE_CHECKING:
 
 MAX_HORIZON = 1e15
 """Most slots, or seconds, that a model may be asked to span: beyond, floats do not hold every whole number."""
+
+FRAMES = 4
+"""Frames from a warning of :func:`lower_bound` to who calls it."""
 
 DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "chunks", "jpr": "total-execution-time"}
 """Objective of each model where none is asked for."""
@@ -97,9 +102,11 @@ def solve(
     objective : str or Objective or tuple of them or None, default None
         What is minimized. Model oas: ``"makespan"`` (the default, s), ``"total-response-time"`` (s),
         ``"total-weighted-response-time"`` (s), ``"mean-wait"`` (s), ``"mean-bounded-slowdown"``,
-        ``"weighted-tardiness"`` (s), ``"maximum-lateness"`` (s), ``"energy"`` (J), ``"edp"`` (J s), or a custom
-        ``coalloc.extend.RegularObjective``. A tuple of regular objectives is lexicographic: all but the last must be
-        ``"makespan"`` or ``"maximum-lateness"``. The package models have one objective each.
+        ``"weighted-tardiness"`` (s), ``"maximum-lateness"`` (s), ``"co-allocated-jobs"``, ``"used-clusters"``,
+        ``"unmet-levels"``, ``"energy"`` (J), ``"edp"`` (J s), or a custom ``coalloc.extend.RegularObjective``. A tuple
+        is lexicographic: all but the last must be a maximum (``"makespan"``, ``"maximum-lateness"``) or one of
+        allocations (``"co-allocated-jobs"``, ``"used-clusters"``, ``"unmet-levels"``). The package models have one
+        objective each.
     slot : float or str or None, default None
         Length of a time slot in seconds, or a percentage of the mean reference run time such as ``"50%"``. None is
         continuous time.
@@ -224,10 +231,10 @@ def solve(
                 run_model=run_model,
             )
         if options.model == "oas":
-            return solve_oas(
+            return solve_one(
                 instance,
                 options,
-                objective=objective_of(objective or options.objective),
+                objective_of(objective or options.objective),
                 constraints=constraints,
                 formulation=chosen,
                 start=start,
@@ -277,7 +284,7 @@ def build_model(
     formulation : {"auto", "node", "count", "mode"}, default "auto"
         The MILP formulation; ``"auto"`` is ``"mode"``. Package models have ``"node"`` (pas only) and ``"mode"``.
     objective : str or Objective or None, default None
-        As for ``coalloc.solve``, one objective; EDP has no model.
+        As for ``coalloc.solve``, one objective; EDP and objectives of allocations have no model.
     slot : float or str or None, default None
         Length of a time slot in seconds, or a percentage of the mean reference run time. Models of oas need a slot,
         except energy with ``scope="node"``.
@@ -435,13 +442,13 @@ def lower_bound(
     instance : Instance
         The platform and the jobs.
     objective : str or Objective, default "makespan"
-        A regular objective, as for ``coalloc.solve``, ``"energy"`` (J) or ``"edp"`` (J s).
+        An objective, as for ``coalloc.solve``.
     method : str or None, default None
         Makespan: ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (the default: column
         generation over the configuration LP) or ``"best"`` of all. Sums: ``"prices"`` (the default: dual prices of
         processors over time), ``"job-prices"`` (also dual prices of jobs, slower), ``"mean-busy-time"`` (up to 24
         jobs), ``"best"`` of all, or the methods of the makespan. Maxima: ``"prices"`` (the default),
-        ``"feasible-set"`` or ``"best"``. Energy and EDP: ``"lp"``.
+        ``"feasible-set"`` or ``"best"``. Objectives of allocations: ``"least-weights"``. Energy and EDP: ``"lp"``.
     slot : float or str or None, default None
         Bound schedules in whole time slots of this length (s, or a percentage of the mean reference run time). None:
         bound all schedules.
@@ -454,9 +461,9 @@ def lower_bound(
     scope : {"platform", "cluster", "node"}, default "platform"
         Bound schedules within this scope, as for ``coalloc.solve``.
     fixed : sequence of Fixed or Placement, default ()
-        Bound schedules with these fixed parts (regular objectives), as for ``coalloc.solve``.
+        Bound schedules with these fixed parts, as for ``coalloc.solve``.
     constraints : sequence of Constraint, default ()
-        Custom constraints (regular objectives), as for ``coalloc.solve``. What no bound knows is relaxed.
+        Custom constraints, as for ``coalloc.solve``. What no bound knows is relaxed.
     power_management : bool or None, default None
         For energy and EDP of clusters with power states, as for ``coalloc.energy``. None: the bound holds with and
         without power management.
@@ -473,6 +480,12 @@ def lower_bound(
     CoallocError
         An argument is unknown (the message lists the known values), an option does not apply to the objective or the
         platform, a job fits nowhere, or no schedule meets the makespan limit.
+
+    Warns
+    -----
+    RelaxedFeatureWarning
+        A bound on energy or EDP leaves out features, or a constraint would have to be asked of too many allocations.
+        The bound is valid: it also holds without them.
 
     See Also
     --------
@@ -495,40 +508,32 @@ def lower_bound(
     """
     asked = _asked(objective)
     asked.refuse(instance)
-    methods = methods_of(asked) if isinstance(asked, RegularObjective) else ("lp",)
-    if method is None:
-        method = default_method(asked) if isinstance(asked, RegularObjective) else "lp"
+    methods = methods_of(asked)
+    method = default_method(asked) if method is None else method
     if method not in methods:
         raise CoallocError(f"method of lower_bound must be one of {', '.join(methods)}, got {method!r}")
     limit = None if time_limit == math.inf else time_limit
     options = SolveOptions(
         objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
     )
-    if (fixed or constraints) and not isinstance(asked, RegularObjective):
-        what = "fixed requires" if fixed else "constraints require"
-        raise CoallocError(f"{what} a regular objective, got {asked.name!r}")
     kept = (*constraints, *_kept(instance, fixed, options.slot, scope, constraints))
     given = shifted(instance, options.slot, asked, kept)
-    problem = discretise(
-        given.instance,
-        options.slot,
-        saturation=options.saturation,
-        scope=scope,
-        constraints=given.constraints,
-        base=given.base,
-    )
+    problem, given, relaxed = _bounded(given, options, scope)
     nowhere = why_without_place(problem)
     if nowhere:
         raise CoallocError("\n".join(nowhere))
-    if not isinstance(asked, RegularObjective):
-        from coalloc.solvers.energy.bounds import energy_bound
+    if asked.needs_watts:
+        from coalloc.solvers.energy import bounds
 
-        return energy_bound(
+        _warn_of_relaxed(asked, (*bounds.relaxed(instance, given.constraints), *relaxed))
+        return bounds.energy_bound(
             given.instance,
             asked.name,
             makespan_limit,
             options.seconds,
             scope=scope,
+            constraints=given.constraints,
+            base=given.base,
             power_management=power_management,
             working=working,
         )
@@ -541,8 +546,41 @@ def lower_bound(
         if is_given:
             watts = " or ".join(name for name, known in OBJECTIVES.items() if known.needs_watts)
             raise CoallocError(f"{option} requires objective {watts}, got {asked.name!r}")
-    criterion = Criterion(problem, asked)
+    _warn_of_relaxed(asked, relaxed)
+    if isinstance(asked, AllocationObjective):
+        return float(Weighing(problem, asked).bound)
+    criterion = Criterion.of(problem, asked)
     return criterion.reported(cost_bound(criterion, method, options.seconds))
+
+
+def _bounded(given: Shifted, options: SolveOptions, scope: Scope) -> tuple[Problem, Shifted, tuple[str, ...]]:
+    """Return the problem of a bound and what it is made of, and the names of constraints left out as not supported."""
+    try:
+        return _problem(given, options, scope), given, ()
+    except UnsupportedFeature:
+        refusable = AllowedSpreads, AllowedStarts, Budget, MostTasks
+        listed = [c for c in given.constraints if any(isinstance(d, refusable) for d in c.declare(given.instance))]
+        given = replace(given, constraints=tuple(c for c in given.constraints if not any(c is one for one in listed)))
+        names = tuple(f"constraint {name_of(constraint)}" for constraint in listed)
+        return _problem(given, options, scope), given, names
+
+
+def _problem(given: Shifted, options: SolveOptions, scope: Scope) -> Problem:
+    return discretise(
+        given.instance,
+        options.slot,
+        saturation=options.saturation,
+        scope=scope,
+        constraints=given.constraints,
+        base=given.base,
+    )
+
+
+def _warn_of_relaxed(objective: Objective, relaxed: Sequence[str]) -> None:
+    """Warn of features and constraints that a bound leaves out, where there are any."""
+    if relaxed:
+        text = f"lower_bound with objective {objective.name!r} relaxes {', '.join(relaxed)}; it also holds without"
+        warnings.warn(text, RelaxedFeatureWarning, stacklevel=FRAMES)
 
 
 def _kept(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from enum import IntEnum
+from typing import Any
 
 import typer
 
@@ -42,7 +44,9 @@ def exit_code_of(run: Callable[[], int], help_command: str, debug: bool) -> int:
     ``help_command`` is named after usage errors; with ``debug`` the traceback of every error is shown.
     """
     try:
-        return run()
+        with warnings.catch_warnings():
+            warnings.showwarning = _shown_in_a_line(warnings.showwarning)
+            return run()
     except typer.Exit as end:
         return end.exit_code
     except SystemExit:  # rich leaves so where the reader of a help page has gone (coalloc --help | head): no fault
@@ -57,6 +61,18 @@ def exit_code_of(run: Callable[[], int], help_command: str, debug: bool) -> int:
         if debug:
             traceback.print_exc(file=sys.stderr)
         return _reported(error)
+
+
+def _shown_in_a_line(shown: Callable[..., None]) -> Callable[..., None]:
+    """Return what shows a warning: ours in a line, others as before."""
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if category.__module__.startswith(f"{__package__.partition('.')[0]}."):
+            note(f"coalloc: {message}")
+        else:
+            shown(message, category, *where)
+
+    return show
 
 
 UNKNOWN = re.compile(r"No such option: (--[a-z][a-z-]*)")

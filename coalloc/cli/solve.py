@@ -43,9 +43,9 @@ Objective = Annotated[
     Option(
         metavar="NAME",
         help="Objective to minimize. With oas: makespan, total-response-time, total-weighted-response-time, "
-        "mean-wait, mean-bounded-slowdown, weighted-tardiness, maximum-lateness, energy or edp; "
-        "for lexicographic optimization several, separated by commas (makespan,total-response-time). "
-        "Each other model has a single objective.",
+        "mean-wait, mean-bounded-slowdown, weighted-tardiness, maximum-lateness, co-allocated-jobs, used-clusters, "
+        "unmet-levels, energy or edp; for lexicographic optimization several, separated by commas "
+        "(makespan,total-response-time). Each other model has a single objective.",
         show_default="the objective of the model",
         rich_help_panel=MODEL,
     ),

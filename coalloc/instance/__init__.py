@@ -6,7 +6,7 @@ from coalloc.documents.arguments import public
 from coalloc.documents.errors import CoallocError, Fault, InstanceError
 from coalloc.documents.text import visible
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
-from coalloc.instance.features import UnsupportedFeature, refuse_undeclared
+from coalloc.instance.features import RelaxedFeatureWarning, UnsupportedFeature, refuse_undeclared
 from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
 from coalloc.instance.instance import Instance, RunningJob
 from coalloc.instance.job import Job, Shape, SwitchLevel
@@ -41,6 +41,7 @@ __all__ = [
     "NodeGroup",
     "Platform",
     "PowerStates",
+    "RelaxedFeatureWarning",
     "RunningJob",
     "Shape",
     "Sharing",

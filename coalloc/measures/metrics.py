@@ -239,7 +239,15 @@ WEIGHTED_TARDINESS = Quantity(
     lambda jobs: jobs.weight * np.where(np.isinf(jobs.due_date), 0.0, np.maximum(0.0, jobs.end - jobs.due_date)),
 )
 LATENESS = Quantity("s", "e_j - due_j", lambda jobs: jobs.end - jobs.due_date)
-COALLOCATED = Quantity("-", "use two or more clusters", lambda jobs: jobs.is_coallocated.astype(np.float64))
+COALLOCATED = Quantity("jobs", "use two or more clusters", lambda jobs: (jobs.clusters > 1).astype(np.float64))
+USED_CLUSTERS = Quantity(
+    "clusters", "the number of clusters that j uses", lambda jobs: jobs.clusters.astype(np.float64)
+)
+UNMET_LEVEL = Quantity(
+    "jobs",
+    "are not under one switch of the level that they prefer",
+    lambda jobs: jobs.has_unmet_level.astype(np.float64),
+)
 LATE = Quantity("jobs", "end after their deadlines", lambda jobs: jobs.is_late.astype(np.float64))
 KILLED = Quantity("jobs", "were killed", lambda jobs: jobs.was_killed.astype(np.float64))
 SATURATED = Quantity(
@@ -297,9 +305,13 @@ def _mean_of(quantity: Quantity) -> JobMetric:
 
 def _share_of(quantity: Quantity) -> JobMetric:
     """Return the share of the jobs of which something is true: the mean of 1 where it is, 0 where not."""
-    return JobMetric(
-        quantity.unit, f"Share of the jobs that {quantity.formula}.", lambda measured: mean(measured[quantity])
-    )
+    return JobMetric("-", f"Share of the jobs that {quantity.formula}.", lambda measured: mean(measured[quantity]))
+
+
+def _number_of(quantity: Quantity, why: str = "") -> JobMetric:
+    """Return the number of the jobs of which something is true."""
+    definition = f"Number of the jobs that {quantity.formula}{why}."
+    return JobMetric("jobs", definition, lambda measured: total(measured[quantity]))
 
 
 def _maximum_of(quantity: Quantity) -> JobMetric:
@@ -358,14 +370,11 @@ JOB_METRICS: Mapping[str, JobMetric] = {
     "bounded_slowdown_max": _maximum_of(BOUNDED_SLOWDOWN),
     "coallocated_share": _share_of(COALLOCATED),
     "saturated_share": _share_of(SATURATED),
-    "deadlines_missed": JobMetric(
-        LATE.unit, f"Number of the jobs that {LATE.formula}.", lambda measured: total(measured[LATE])
-    ),
-    "killed": JobMetric(
-        KILLED.unit,
-        f"Number of the jobs that {KILLED.formula}: at their limits, or because their nodes became unavailable.",
-        lambda measured: total(measured[KILLED]),
-    ),
+    "coallocated_jobs": _number_of(COALLOCATED),
+    "used_clusters": _sum_of(USED_CLUSTERS),
+    "unmet_levels": _number_of(UNMET_LEVEL),
+    "deadlines_missed": _number_of(LATE),
+    "killed": _number_of(KILLED, ": at their limits, or because their nodes became unavailable"),
 }
 """Every metric of jobs by name, in the order of reports."""
 

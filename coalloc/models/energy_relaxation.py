@@ -16,14 +16,15 @@ from coalloc.instance.rounding import time_tolerance
 from coalloc.models.energy_costs import unit_of
 from coalloc.models.energy_rates import Rates
 from coalloc.problem import Problem
-from coalloc.problem.execution import execution_time
+from coalloc.problem.execution import dedicated_time
 
 
 @dataclass(frozen=True, slots=True)
 class JobGroup:
     """Jobs of so many ``tasks`` and one processing share that find the same ``rooms``, shape ``(num_classes,)``.
 
-    ``durations``, s, shape ``(num_classes,)``: of all of them in turn. 0 where there is no room.
+    ``durations``, s, shape ``(num_classes,)``: of all of them in turn. 0 where there is no room. A moldable job has the
+    fewest tasks of its shapes, with the least core-seconds of any; a job that names times is a group of its own.
     """
 
     tasks: int
@@ -65,14 +66,19 @@ def build(
 def grouped(problem: Problem, makespan_limit: float | None) -> list[JobGroup]:
     """Return the jobs of a problem in continuous time, in groups, by what room they have to end within a limit, s."""
     last = math.inf if makespan_limit is None else problem.instance.origin + makespan_limit
-    together: dict[tuple[int, float, tuple[int, ...]], list[float]] = {}
+    together: dict[tuple[int, float, tuple[int, ...], int], list[float]] = {}
     for j, job in enumerate(problem.jobs):
-        durations = [execution_time(job, 1.0 / c.effective_power) for c in problem.classes]
+        shapes = problem.allocations.shapes(job)
+        tasks = min(shape.tasks for shape in shapes)
+        of_shapes = [[dedicated_time(shape, c.group) for c in problem.classes] for shape in shapes]
+        scaled = [[shape.tasks / tasks * d for d in times] for shape, times in zip(shapes, of_shapes, strict=True)]
         rest = last + time_tolerance(problem.releases[j]) - problem.releases[j]
+        shortest = map(min, zip(*of_shapes, strict=True))
         rooms = tuple(
-            n if d <= rest else 0 for n, d in zip(problem.allocations.rooms_in_scope(job), durations, strict=True)
+            n if d <= rest else 0 for n, d in zip(problem.allocations.rooms_in_scope(job), shortest, strict=True)
         )
-        sums = together.setdefault((job.tasks, job.processing_share, rooms), [0.0] * len(rooms))
-        for g, duration in enumerate(durations):
+        is_alone = bool(job.shapes or job.times)
+        sums = together.setdefault((tasks, job.processing_share, rooms, j if is_alone else -1), [0.0] * len(rooms))
+        for g, duration in enumerate(map(min, zip(*scaled, strict=True))):
             sums[g] += duration if rooms[g] else 0.0
-    return [JobGroup(tasks, rooms, tuple(sums)) for (tasks, _, rooms), sums in together.items()]
+    return [JobGroup(tasks, rooms, tuple(sums)) for (tasks, _, rooms, _), sums in together.items()]

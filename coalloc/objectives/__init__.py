@@ -4,8 +4,17 @@ An objective of your own is a subclass of :class:`RegularObjective`; ``coalloc.s
 it takes a name.
 """
 
+from coalloc.objectives.allocations import AllocationObjective
 from coalloc.objectives.criterion import Criterion
 from coalloc.objectives.objective import Objective, RegularObjective
 from coalloc.objectives.registry import OBJECTIVES, objective_of, regular_objective
 
-__all__ = ["OBJECTIVES", "Criterion", "Objective", "RegularObjective", "objective_of", "regular_objective"]
+__all__ = [
+    "OBJECTIVES",
+    "AllocationObjective",
+    "Criterion",
+    "Objective",
+    "RegularObjective",
+    "objective_of",
+    "regular_objective",
+]

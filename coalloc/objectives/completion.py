@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
 
 from coalloc.instance import Instance, Job
-from coalloc.objectives.objective import Aggregate, Ramp, RegularObjective
+from coalloc.objectives.objective import Aggregate, RegularObjective
+from coalloc.objectives.piecewise import PiecewiseLinear
 from coalloc.schedule import Schedule
 
 
@@ -20,9 +20,9 @@ class _OfEnds(RegularObjective):
         """Return the end, s."""
         return end
 
-    def ramp(self, job: Job, duration: float) -> Ramp:
-        """Return the end by the start."""
-        return Ramp(-math.inf, 1.0, duration)
+    def pieces(self, job: Job, duration: float) -> PiecewiseLinear:
+        """Return the end."""
+        return PiecewiseLinear([(0.0, 0.0)], 1.0)
 
 
 class Makespan(_OfEnds):

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from coalloc.objectives.objective import Objective, Ramp, RegularObjective
+from coalloc.objectives.objective import Objective, RegularObjective
+from coalloc.objectives.piecewise import PiecewiseLinear, Ramp, as_ramp, ramp_below
 from coalloc.objectives.registry import OBJECTIVES, regular_objective
 from coalloc.objectives.regularity import refuse_irregular
 from coalloc.problem import Assignment, Problem, numbered
@@ -112,10 +113,28 @@ class Criterion:
 
     def ramp(self, job: int, duration: float) -> Ramp | None:
         """Return what a job (by index) of this duration costs by its start, both in ticks; None where it is no ramp."""
+        return self._by_start(job, duration, as_ramp)
+
+    def ramp_below(self, job: int, duration: float) -> Ramp | None:
+        """Return a ramp that is nowhere above :meth:`ramp`'s cost within the horizon; None where no pieces are known.
+
+        Some optimal schedule ends within the horizon, so what costs are beyond it does not matter to bounds.
+        """
+        last = self.problem.clock.seconds(self.problem.horizon_in_turn)
+        return self._by_start(job, duration, lambda pieces, first: ramp_below(pieces, first, last))
+
+    def _by_start(
+        self, job: int, duration: float, ramp_of: Callable[[PiecewiseLinear, float], Ramp | None]
+    ) -> Ramp | None:
+        """Return a ramp of the ends of a job, s, as one of its starts, ticks."""
         if self.objective.counts_ends:
             return Ramp(-math.inf, 1.0, duration)
-        ramp = self.objective.ramp(self.problem.jobs[job], self.problem.clock.seconds(duration))
-        return None if ramp is None else ramp._replace(slope=self.problem.clock.seconds(ramp.slope))
+        seconds = self.problem.clock.seconds
+        pieces = self.objective.pieces(self.problem.jobs[job], seconds(duration))
+        ramp = None if pieces is None else ramp_of(pieces, seconds(self.problem.releases[job] + duration))
+        if ramp is None:
+            return None
+        return Ramp(ramp.floor, seconds(ramp.slope), ramp.slope * seconds(duration) + ramp.intercept)
 
     def costs(self, assignments: Sequence[Assignment]) -> list[float]:
         """Return what each assignment costs, in their order."""

@@ -7,7 +7,8 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.objectives.objective import Aggregate, Ramp, RegularObjective
+from coalloc.objectives.objective import Aggregate, RegularObjective
+from coalloc.objectives.piecewise import PiecewiseLinear
 
 
 class WeightedTardiness(RegularObjective):
@@ -24,11 +25,11 @@ class WeightedTardiness(RegularObjective):
         """Return the due date and the weight."""
         return job.due_date, job.weight
 
-    def ramp(self, job: Job, duration: float) -> Ramp:
-        """Return the weighted tardiness by the start."""
+    def pieces(self, job: Job, duration: float) -> PiecewiseLinear:
+        """Return the weighted tardiness by the end."""
         if job.due_date is None:
-            return Ramp(0.0, 0.0, 0.0)
-        return Ramp(0.0, job.weight, job.weight * (duration - job.due_date))
+            return PiecewiseLinear([(0.0, 0.0)])
+        return PiecewiseLinear([(job.due_date, 0.0)], job.weight)
 
 
 class MaximumLateness(RegularObjective):

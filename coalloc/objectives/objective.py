@@ -9,43 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 from coalloc.instance import Instance, Job
+from coalloc.objectives.piecewise import PiecewiseLinear
 from coalloc.schedule import Schedule
 
 Aggregate = Literal["sum", "max"]
-
-
-class Ramp(NamedTuple):
-    """Cost of a job as a function of its start: the larger of ``floor`` and ``slope * start + intercept``.
-
-    Parameters
-    ----------
-    floor : float
-        Minimum cost, in the unit of the objective.
-    slope : float
-        Increase per second.
-    intercept : float
-        Cost of the sloped part at a start of 0.
-
-    See Also
-    --------
-    coalloc.extend.RegularObjective : The base class whose ``ramp`` returns it.
-
-    Examples
-    --------
-    Tardiness of a job of 60 s that is due at 100 s:
-
-    >>> from coalloc.extend import Ramp
-    >>> ramp = Ramp(floor=0.0, slope=1.0, intercept=60.0 - 100.0)
-    >>> max(ramp.floor, ramp.slope * 90.0 + ramp.intercept)
-    50.0
-    """
-
-    floor: float
-    slope: float
-    intercept: float
 
 
 class Objective(ABC):
@@ -123,8 +93,8 @@ class RegularObjective(Objective):
         """
         return None if self.counts_ends else job.id
 
-    def ramp(self, job: Job, duration: float) -> Ramp | None:
-        """Return the cost of a job with this run time (s) as a ramp of its start; None (fewer bounds) for others."""
+    def pieces(self, job: Job, duration: float) -> PiecewiseLinear | None:
+        """Return the cost of a job with this run time (s) as a function of its end; None (fewer bounds) for others."""
         return None
 
     def offset(self, instance: Instance) -> float:

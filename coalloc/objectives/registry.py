@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coalloc.instance import CoallocError
+from coalloc.objectives.allocations import CoallocatedJobs, UnmetLevels, UsedClusters
 from coalloc.objectives.completion import Makespan, TotalResponseTime
 from coalloc.objectives.due_dates import MaximumLateness, WeightedTardiness
 from coalloc.objectives.metered import Energy, EnergyDelayProduct
@@ -21,6 +22,9 @@ OBJECTIVES: Mapping[str, Objective] = {
         MeanBoundedSlowdown(),
         WeightedTardiness(),
         MaximumLateness(),
+        CoallocatedJobs(),
+        UsedClusters(),
+        UnmetLevels(),
         Energy(),
         EnergyDelayProduct(),
     )

@@ -1,6 +1,6 @@
-"""Whether an objective of the user's own is what it says it is: regular, and never less than its ``least``.
+"""Whether an objective of the user's own is what it says it is: regular, never less than its ``least``, its ``pieces``.
 
-Every bound and search rests on both, and neither can be proven of a function; so each job is looked at at a few
+Every bound and search rests on these, and none can be proven of a function; so each job is looked at at a few
 instants, which finds the plain mistakes.
 """
 
@@ -31,12 +31,37 @@ def refuse_irregular(problem: Problem, objective: RegularObjective) -> None:
         starts = [problem.clock.seconds(release + step * number) for number in range(NUM_STARTS)]
         durations = [problem.clock.seconds(level.duration) for level in problem.levels[j]]
         least.append(min(_least_cost(objective, job, starts, duration) for duration in durations))
+        for duration in durations:
+            _refuse_pieces(objective, job, starts, duration, problem.base.tolerance)
     worth = objective.of_costs(least) / objective.divisor(problem.instance) - objective.offset(problem.instance)
     if worth < objective.least - ROUNDING * max(1.0, abs(worth)):
         raise CoallocError(
             f"objective {quoted(objective.name)}: its value may be {worth:.6g}, below its attribute "
             f'least={objective.least:g}; set least = float("-inf") if values may be negative'
         )
+
+
+def _refuse_pieces(
+    objective: RegularObjective, job: Job, starts: list[float], duration: float, tolerance: float
+) -> None:
+    """Raise where the pieces of a job of a run time (s) say something else than its cost, but for a tolerance of times.
+
+    Ends are those of the starts, those of the points, and those midway between two.
+    """
+    pieces = objective.pieces(job, duration)
+    if pieces is None:
+        return
+    ends = sorted({start + duration for start in starts} | {end for end, _ in pieces.points})
+    ends = [end for end in (*ends, *(0.5 * (a + b) for a, b in pairwise(ends))) if end >= starts[0] + duration]
+    for end in ends:
+        cost = objective.cost(job, end - duration, end)
+        low, high = pieces.at(end - tolerance), pieces.at(end + tolerance)
+        margin = ROUNDING * max(1.0, abs(cost))
+        if not low - margin <= cost <= high + margin:
+            raise CoallocError(
+                f"objective {quoted(objective.name)}: job {quoted(job.id)} costs {cost:.6g} with end {end:.6g} s, but "
+                f"its pieces say {pieces.at(end):.6g}"
+            )
 
 
 def _least_cost(objective: RegularObjective, job: Job, starts: list[float], duration: float) -> float:

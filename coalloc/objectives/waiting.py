@@ -6,13 +6,13 @@ Source of the bounded slowdown: D. Feitelson, L. Rudolph, "Metrics and benchmark
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from typing import ClassVar
 
 from coalloc.instance import Instance, Job
 from coalloc.measures.metrics import BOUNDED_SLOWDOWN_THRESHOLD
-from coalloc.objectives.objective import Ramp, RegularObjective
+from coalloc.objectives.objective import RegularObjective
+from coalloc.objectives.piecewise import PiecewiseLinear
 
 
 class TotalWeightedResponseTime(RegularObjective):
@@ -29,9 +29,9 @@ class TotalWeightedResponseTime(RegularObjective):
         """Return the weight and the arrival, of which slots say less."""
         return job.weight, job.arrival
 
-    def ramp(self, job: Job, duration: float) -> Ramp:
-        """Return the weighted response time by the start."""
-        return Ramp(-math.inf, job.weight, job.weight * (duration - job.arrival))
+    def pieces(self, job: Job, duration: float) -> PiecewiseLinear:
+        """Return the weighted response time by the end."""
+        return PiecewiseLinear([(0.0, -job.weight * job.arrival)], job.weight)
 
 
 class _Mean(RegularObjective):
@@ -56,9 +56,9 @@ class MeanWait(_Mean):
         """Return the wait, s."""
         return start - job.arrival
 
-    def ramp(self, job: Job, duration: float) -> Ramp:
-        """Return the wait by the start."""
-        return Ramp(-math.inf, 1.0, -job.arrival)
+    def pieces(self, job: Job, duration: float) -> PiecewiseLinear:
+        """Return the wait by the end."""
+        return PiecewiseLinear([(0.0, -duration - job.arrival)], 1.0)
 
 
 class MeanBoundedSlowdown(_Mean):
@@ -74,7 +74,7 @@ class MeanBoundedSlowdown(_Mean):
         """Return the bounded slowdown."""
         return max(1.0, (end - job.arrival) / max(end - start, BOUNDED_SLOWDOWN_THRESHOLD))
 
-    def ramp(self, job: Job, duration: float) -> Ramp:
-        """Return the bounded slowdown by the start."""
+    def pieces(self, job: Job, duration: float) -> PiecewiseLinear:
+        """Return the bounded slowdown by the end."""
         run = max(duration, BOUNDED_SLOWDOWN_THRESHOLD)
-        return Ramp(1.0, 1.0 / run, (duration - job.arrival) / run)
+        return PiecewiseLinear([(job.arrival + run, 1.0)], 1.0 / run)

@@ -131,7 +131,7 @@ def declared_by(constraints: Iterable[Constraint], instance: Instance, *, is_rou
     by_id: defaultdict[str, OfJob] = defaultdict(OfJob)
     rows, budgets, asking = list[tuple[str, NotTogether | TimeRow]](), list[tuple[str, Budget]](), set[str]()
     for constraint in given:
-        for one in _normal(constraint.declare(instance)):
+        for one in normal(constraint.declare(instance)):
             if isinstance(one, Cumulative) or not names.issuperset(one.jobs):
                 continue
             if is_rounded_down and not one.holds_rounded_down:
@@ -148,7 +148,7 @@ def declared_by(constraints: Iterable[Constraint], instance: Instance, *, is_rou
     return Declared(names, dict(by_id), tuple(rows), tuple(budgets), is_complete, frozenset(asking))
 
 
-def _normal(declarations: Iterable[Declaration]) -> Iterator[Declaration]:
+def normal(declarations: Iterable[Declaration]) -> Iterator[Declaration]:
     """Yield declarations, rows with one time as bounds of times where they are."""
     for one in declarations:
         match one:

@@ -19,6 +19,7 @@ from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.numbering import Intervals, UnknownProcessorError, intervals_of, places_within
 from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import capacity_limit
+from coalloc.instance.spread import clusters_under
 from coalloc.problem.execution import all_to_all_load
 from coalloc.schedule import Placement, Schedule
 
@@ -39,8 +40,9 @@ class Jobs:
 
     Group g begins at row ``first[g]`` and ends where the next begins; ungrouped jobs are one group.
     ``processors`` are those held, ``due_date`` is infinite where there is none. ``is_late``: the job ends after its
-    deadline. ``met_saturation``:
-    at some instant the job loads a link whose total load is above its bandwidth. ``was_killed``: it was not done.
+    deadline. ``clusters`` are how many it uses. ``has_unmet_level``: its tasks are not all under one switch of a level
+    that it prefers. ``met_saturation``: at some instant the job loads a link whose total load is above its bandwidth.
+    ``was_killed``: it was not done.
     """
 
     arrival: Floats
@@ -51,7 +53,8 @@ class Jobs:
     due_date: Floats
     is_late: Truths
     processors: Ints
-    is_coallocated: Truths
+    clusters: Ints
+    has_unmet_level: Truths
     met_saturation: Truths
     was_killed: Truths
     first: Ints
@@ -75,7 +78,8 @@ class Jobs:
             self.due_date[rows],
             self.is_late[rows],
             self.processors[rows],
-            self.is_coallocated[rows],
+            self.clusters[rows],
+            self.has_unmet_level[rows],
             self.met_saturation[rows],
             self.was_killed[rows],
             ONE_GROUP if first is None else first,
@@ -174,7 +178,8 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             due_date=np.fromiter([_due(job) for job in placed], np.float64, len(placed)),
             is_late=end > _deadlines(instance, placed) + instance.time_base.tolerances(end),
             processors=tasks.sum(axis=1),
-            is_coallocated=(tasks > 0).sum(axis=1) > 1,
+            clusters=(tasks > 0).sum(axis=1),
+            has_unmet_level=_unmet_levels(instance, placed, tasks),
             met_saturation=met_saturation[: len(placed)],
             was_killed=np.fromiter([p.outcome == "killed" for p in placements], np.bool_, len(placements)),
             first=ONE_GROUP,
@@ -190,6 +195,16 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
 def _due(job: Job) -> float:
     """Return the due date of a job, s; infinity where it has none."""
     return math.inf if job.due_date is None else job.due_date
+
+
+def _unmet_levels(instance: Instance, jobs: Sequence[Job], tasks: Ints) -> Truths:
+    """Return whether each job prefers a level under no single switch of which all its tasks are."""
+    found = np.zeros(len(jobs), dtype=bool)
+    for row, job in enumerate(jobs):
+        if job.level is not None and not job.level.required:
+            used = set(np.flatnonzero(tasks[row]).tolist())
+            found[row] = not any(used <= part for part in clusters_under(instance.platform, job.level.name))
+    return found
 
 
 def _deadlines(instance: Instance, jobs: Sequence[Job]) -> Floats:

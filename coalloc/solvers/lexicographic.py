@@ -1,7 +1,8 @@
 """Several objectives in order of priority: each is solved among the schedules that are as good by those before it.
 
 What is found of an objective, proven or not, limits it from then on; so all but the last must be maxima, which a latest
-end of each job keeps (:class:`coalloc.solvers.limits.AtMost`). Each level starts from the schedule of the one before.
+end of each job keeps, or objectives of allocations, which a budget keeps (:mod:`coalloc.solvers.limits`). Each level
+starts from the schedule of the one before.
 Source: M. Ehrgott, "Multicriteria Optimization", section 5.1.
 """
 
@@ -13,8 +14,9 @@ from typing import Any
 
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.constraints import Constraint
-from coalloc.objectives import Objective, RegularObjective
+from coalloc.objectives import OBJECTIVES, AllocationObjective, Objective, RegularObjective
 from coalloc.schedule import Schedule
+from coalloc.solvers.descent import Weighing, descend
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import (
@@ -45,18 +47,19 @@ def solve_in_order(
     run_model: RunModel,
 ) -> SolveResult:
     """Solve OAS by the first objective, then by the next among the schedules that keep its value, and so on."""
-    regular = _regular(objectives)
+    _refuse(objectives)
     kept, levels, seconds = list(constraints), list[SolvedLevel](), options.seconds
     stops, timings = list[StoppedBy](), dict[str, float]()
     result: SolveResult | None = None
-    for number, objective in enumerate(regular):
-        share = 1.0 if number == len(regular) - 1 else SHARE
+    for number, objective in enumerate(objectives):
+        is_last = number == len(objectives) - 1
+        share = 1.0 if is_last else SHARE
         is_interrupted = "interrupt" in stops  # then the levels that are left are worth what is known
         limit = INTERRUPTED if is_interrupted else _limit(options, share * seconds)
-        result = solve_oas(
+        result = solve_one(
             instance,
             replace(options, objective=objective.name, time_limit=limit),
-            objective=objective,
+            objective,
             constraints=kept,
             formulation=formulation,
             start=start if result is None else result.schedule,
@@ -68,9 +71,14 @@ def solve_in_order(
         for stage, spent in result.timings.items():
             timings[stage] = timings.get(stage, 0.0) + spent
         stops.append("interrupt" if is_interrupted else result.stopped_by)
-        if result.objective is None:
+        if result.objective is None or is_last:
             break
-        kept.append(AtMost(instance, objective, result.objective))
+        if isinstance(objective, AllocationObjective):
+            weighing = Weighing.of(instance, options, objective, kept)
+            instance, budgets = weighing.at_most(result.objective, instance)
+            kept.extend(budgets)
+        elif isinstance(objective, RegularObjective):
+            kept.append(AtMost(instance, objective, result.objective))
     assert result is not None
     status, stopped_by = result.status, result.stopped_by
     unproven = [at for level, at in zip(levels, stops, strict=True) if level.status is not SolveStatus.OPTIMAL]
@@ -89,21 +97,34 @@ def solve_in_order(
     )
 
 
-def _regular(objectives: Sequence[Objective]) -> list[RegularObjective]:
-    """Return the objectives; raises where one cannot be where it is."""
-    regular = [objective for objective in objectives if isinstance(objective, RegularObjective)]
-    if len(regular) < len(objectives) or not regular:
+def solve_one(instance: Instance, options: SolveOptions, objective: Objective, **given: Any) -> SolveResult:
+    """Solve OAS by one objective, whichever it is."""
+    if isinstance(objective, AllocationObjective):
+        return descend(instance, options, objective=objective, **given)
+    return solve_oas(instance, options, objective=objective, **given)
+
+
+def _refuse(objectives: Sequence[Objective]) -> None:
+    """Raise where an objective cannot be where it is."""
+    if not objectives or any(objective.needs_watts for objective in objectives):
         given = ", ".join(objective.name for objective in objectives) or "none"
-        raise CoallocError(f"lexicographic optimization requires one or more regular objectives, got {given}")
-    for objective in regular[:-1]:
-        if not objective.has_latest_ends:
-            known = "makespan or maximum-lateness"
+        raise CoallocError(
+            f"lexicographic optimization requires one or more objectives but energy and edp, got {given}"
+        )
+    for objective in objectives[:-1]:
+        if not _may_precede(objective):
+            known = ", ".join(name for name, one in OBJECTIVES.items() if _may_precede(one))
             raise CoallocError(
                 f"in lexicographic optimization all objectives but the last must be {known}, got {objective.name!r}"
             )
-    if len({objective.name for objective in regular}) < len(regular):
+    if len({objective.name for objective in objectives}) < len(objectives):
         raise CoallocError("lexicographic optimization requires distinct objectives")
-    return regular
+
+
+def _may_precede(objective: Objective) -> bool:
+    """Return whether others may follow: a constraint keeps what is found of it."""
+    is_maximum = isinstance(objective, RegularObjective) and objective.has_latest_ends
+    return is_maximum or isinstance(objective, AllocationObjective)
 
 
 def _limit(options: SolveOptions, seconds: float) -> float | None:

@@ -1,4 +1,7 @@
-"""A limit on an objective that is a maximum: no job ends after it would cost more."""
+"""Limits on objectives: of a maximum no job ends after it would cost more; of allocations a budget keeps it.
+
+Both are what lexicographic solves keep of the objectives before.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from dataclasses import dataclass
 
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.constraints import Constraint, Declaration, PlacedJob, TimeBounds
-from coalloc.objectives import RegularObjective
+from coalloc.instance import CoallocError, Instance, Job, Platform
+from coalloc.instance.constraints import Budget, Constraint, Declaration, PlacedJob, TimeBounds
+from coalloc.objectives import AllocationObjective, RegularObjective
 
 
 @dataclass(frozen=True)
@@ -45,3 +48,16 @@ class AtMost(Constraint):
             if placed.end > latest + instance.time_base.tolerance:
                 found = f"job {quoted(placed.job)} ends at {instant_text(placed.end)}"
                 yield f"{found}, so the {self.objective.name} exceeds {self.value:g}"
+
+
+@dataclass(frozen=True)
+class AllocationsAtMost(Constraint):
+    """An objective of allocations is no more than ``value``."""
+
+    platform: Platform
+    objective: AllocationObjective
+    value: float
+
+    def declare(self, instance: Instance) -> Iterator[Declaration]:
+        """Yield the sum of the weights, and the value."""
+        yield Budget(lambda job, tasks: self.objective.weight(self.platform, job, tasks), self.value)

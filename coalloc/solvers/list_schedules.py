@@ -40,7 +40,7 @@ def by_work(criterion: Criterion) -> list[int]:
 
     def work(j: int) -> float:
         level = problem.levels[j][0]
-        ramp = criterion.ramp(j, level.duration)
+        ramp = criterion.ramp_below(j, level.duration)
         cost = 1.0 if ramp is None else ramp.slope
         return level.tasks * level.duration / cost if cost > 0.0 else math.inf
 

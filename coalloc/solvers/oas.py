@@ -77,7 +77,8 @@ def solve_oas(
 ) -> SolveResult:
     """Solve OAS; see :func:`coalloc.solve`. ``formulation`` is a name or an object of the user's own.
 
-    ``objective`` is that of the options, unless it is an object of the user's own. ``explains``: whether the message of
+    ``objective`` is that of the options, unless it is an object of the user's own or stands for one of allocations
+    (:mod:`coalloc.solvers.descent`). ``explains``: whether the message of
     an instance without a schedule names an irreducible set of reasons.
     """
     objective = objective or objective_of(options.objective)
@@ -91,7 +92,7 @@ def solve_oas(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
     _refuse_options(options, formulation)
-    kept = _kept(instance, options, objective, constraints)
+    kept = _kept(instance, options, constraints)
     given = shifted(instance, options.slot, objective, kept)
     if not isinstance(formulation, str):  # a user's formulation sees the user's times
         given = Shifted(instance, kept, instance.time_base)
@@ -183,11 +184,9 @@ def _explained(
     return f"no schedule satisfies this {needed} set of conditions: {listed}{f' ({crowded})' if crowded else ''}"
 
 
-def _kept(
-    instance: Instance, options: SolveOptions, objective: Objective, constraints: Iterable[Constraint]
-) -> tuple[Constraint, ...]:
+def _kept(instance: Instance, options: SolveOptions, constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
     """Return the constraints; a limit on the makespan that is to be least forbids nothing before it is."""
-    if options.makespan_limit is None or objective.name == Makespan.name:
+    if options.makespan_limit is None or options.objective == Makespan.name:
         return tuple(constraints)
     return (*constraints, LatestEnd(instance.origin + options.makespan_limit))
 
@@ -253,7 +252,7 @@ def build_oas(
         return build_energy(instance, options, formulation, horizon=horizon)
     _refuse_unknown(options, formulation)
     limit = () if options.makespan_limit is None else (LatestEnd(instance.origin + options.makespan_limit),)
-    kept = _kept(instance, options, objective, (*constraints, *limit))
+    kept = _kept(instance, options, (*constraints, *limit))
     problem = _problem(Shifted(instance, kept, instance.time_base), options)
     reasons = why_infeasible(problem)
     if reasons:

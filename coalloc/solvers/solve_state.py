@@ -17,7 +17,7 @@ from coalloc.objectives.completion import Makespan
 from coalloc.problem import Links
 from coalloc.problem.fixed import Fixings
 from coalloc.schedule import Schedule
-from coalloc.solvers.limits import AtMost
+from coalloc.solvers.limits import AllocationsAtMost, AtMost
 from coalloc.solvers.result import (
     PROOF_TOLERANCE,
     ModelSize,
@@ -30,7 +30,7 @@ from coalloc.solvers.result import (
     relative_gap,
 )
 
-KNOWN = (AtMost, Fixings, LatestEnd)
+KNOWN = (AllocationsAtMost, AtMost, Fixings, LatestEnd)
 """Constraints of which every method knows all that their faults say."""
 
 

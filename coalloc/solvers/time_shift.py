@@ -16,7 +16,7 @@ from coalloc.instance.rounding import slots_down
 from coalloc.instance.time_base import TimeBase
 from coalloc.objectives import OBJECTIVES, Objective
 from coalloc.problem.fixed import Fixings
-from coalloc.solvers.limits import AtMost
+from coalloc.solvers.limits import AllocationsAtMost, AtMost
 from coalloc.solvers.solve_state import KNOWN
 
 
@@ -90,6 +90,8 @@ def _earlier_constraint(kept: Constraint, seconds: float) -> Constraint:
         return LatestEnd(kept.instant - seconds)
     if isinstance(kept, AtMost):
         return replace(kept, instance=_earlier(kept.instance, seconds))
+    if isinstance(kept, AllocationsAtMost):
+        return kept
     assert isinstance(kept, Fixings)
     places = {
         job: place if place.start is None else replace(place, start=place.start - seconds)

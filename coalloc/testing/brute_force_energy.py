@@ -11,6 +11,8 @@ schedule; if it makes nodes busy for longer, then a busy period begins in the gr
 right, still within that period, saves energy: the schedule was not optimal. So the group can move left, at no loss,
 until it meets an arrival or another job. In the end all groups hold a job that starts at its arrival, or one that
 runs already. Hence energy is not regular (errata 23), and semi-active schedules are not enough. Meant for about 4 jobs.
+
+Modelling features are known with slots alone: every complete schedule that would be the best is checked.
 """
 
 from __future__ import annotations
@@ -20,17 +22,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from coalloc.instance import Instance, NodeGroup, RunningJob
+from coalloc.checker import check
+from coalloc.instance import CoallocError, Instance, NodeGroup, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_up, time_tolerance
 from coalloc.problem.allocation import Scope, node_classes
-from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
+from coalloc.schedule import Occupation, Schedule
 from coalloc.testing.brute_force import (
     BruteForceResult,
     _execution_time,
     _memories,
     _Option,
     _options,
+    _places,
     _running_option,
+    _schedule,
 )
 
 Objective = Literal["energy", "edp"]
@@ -60,17 +65,15 @@ def brute_force_energy(
     """Return the least energy (J) or EDP (J s) of all schedules within a makespan (s), links never saturated.
 
     With a slot, starts and ends are whole slots, and jobs draw to their ends; only jobs that run already draw to their
-    real ones. Watts count until the last end.
+    real ones. Watts count until the last end. Raises :class:`CoallocError` for modelling features without a slot.
     """
+    if slot is None and instance.features:
+        raise CoallocError(f"brute force for energy with {', '.join(sorted(instance.features))} requires a slot")
     search = _Search(instance, slot, objective, scope, math.inf if makespan_limit is None else makespan_limit)
     search.extend((), tuple(range(len(instance.jobs))))
     if math.isinf(search.best):
         return BruteForceResult((math.inf,), None)
-    ordered = sorted(search.best_placed, key=lambda p: p.job)
-    intervals = [Occupation(instance.jobs[p.job].id, p.start, p.end, p.option.allocation) for p in ordered]
-    nodes = assign_nodes(instance, search.nodes, intervals)
-    placements = (Placement(i.job, i.start, i.end, names) for i, names in zip(intervals, nodes, strict=True))
-    return BruteForceResult((search.best,), Schedule(tuple(placements), slot, instance.name))
+    return BruteForceResult((search.best,), search.schedule(search.best_placed))
 
 
 def brute_force_front(
@@ -97,23 +100,26 @@ class _Search:
         self.bandwidths = [capacity_limit(link.bandwidth, 0.0) for link in instance.platform.links]
         self.capacities = [node.capacity for node in self.nodes]
         self.memories = _memories(self.nodes)
+        self.places = [place.limit for place in _places(instance, self.nodes)]
+        self.scope = scope
         self.options = [
             [o for o in _options(job, instance, self.nodes, self.capacities, self.bandwidths) if _in_scope(o, scope)]
             for job in instance.jobs
         ]
         self.longest = sum(
-            max((self._held(_execution_time(job, o.slowdown)) for o in found), default=0.0)
-            for job, found in zip(instance.jobs, self.options, strict=True)
+            max((self._held(_execution_time(o.job, o.slowdown)) for o in found), default=0.0) for found in self.options
         )
         self.running = tuple(self._running(run) for run in instance.running)
         self.longest += max((p.held for p in self.running), default=0.0)
+        self.longest += max((window.end for window in instance.platform.unavailable), default=0.0)
+        self.longest += sum(max(0.0, lag.min) for job in instance.jobs for lag in job.lags)
         self.is_monotone = all(_grows(node.group) for node in self.nodes)
         self.best, self.best_placed = math.inf, tuple[_PlacedOption, ...]()
 
     def _running(self, run: RunningJob) -> _PlacedOption:
         """Return a job that runs already; it has no index."""
         option = _running_option(run, self.instance, self.nodes)
-        return _PlacedOption(-1, option, 0.0, run.end, self._held(run.end))
+        return _PlacedOption(-1, option, run.start, run.end, self._held(run.end))
 
     def extend(self, placed: tuple[_PlacedOption, ...], remaining: tuple[int, ...]) -> None:
         """Put the remaining jobs in every way that may still improve."""
@@ -125,7 +131,7 @@ class _Search:
         for j in remaining[:1] if self.slot is not None else remaining:
             others = tuple(k for k in remaining if k != j)
             for option in self.options[j]:
-                seconds = self._held(_execution_time(self.instance.jobs[j], option.slowdown))
+                seconds = self._held(_execution_time(option.job, option.slowdown))
                 for start in self._starts(j, seconds, placed):
                     end = start + seconds
                     put = _PlacedOption(j, option, start, end, end)
@@ -137,8 +143,20 @@ class _Search:
         return self._value(placed) >= self.best - time_tolerance(self.best)
 
     def keep(self, placed: tuple[_PlacedOption, ...]) -> None:
-        """Keep a schedule that is better than the best known."""
-        self.best, self.best_placed = self._value(placed), placed
+        """Keep a valid schedule that is better than the best known."""
+        if self._value(placed) < self.best and self._is_valid(placed):
+            self.best, self.best_placed = self._value(placed), placed
+
+    def _is_valid(self, placed: Sequence[_PlacedOption]) -> bool:
+        """Return whether modelling features allow a schedule."""
+        return not (self.instance.features and check(self.instance, self.schedule(placed), scope=self.scope))
+
+    def schedule(self, placed: Sequence[_PlacedOption]) -> Schedule:
+        """Return placed jobs as a schedule."""
+        ordered = sorted(placed, key=lambda p: p.job)
+        jobs = self.instance.jobs
+        intervals = [Occupation(jobs[p.job].id, p.start, p.end, p.option.allocation) for p in ordered]
+        return _schedule(self.instance, self.nodes, intervals, self.slot)
 
     def _held(self, seconds: float) -> float:
         return seconds if self.slot is None else self.slot * slots_up(seconds, self.slot)
@@ -156,7 +174,7 @@ class _Search:
 
     def _fits(self, put: _PlacedOption, placed: Sequence[_PlacedOption]) -> bool:
         """Return whether nodes and links hold a job beside the others, at its start and at every start within it."""
-        most = (*self.capacities, *self.bandwidths, *self.memories)
+        most = (*self.capacities, *self.bandwidths, *self.memories, *self.places)
         limits = [limit + 1e-9 * max(1.0, limit) for limit in most]
         used = [r for r, amount in enumerate(put.option.demand) if amount]
         others = (*placed, *self.running)
@@ -173,7 +191,8 @@ class _Search:
         joules = 0.0
         for n, node in enumerate(self.nodes):
             drawing = [
-                (p.start, min(p.end, origin + makespan), p.option.allocation[n]) for p in (*placed, *self.running)
+                (p.start, max(p.start, min(p.end, origin + makespan)), p.option.allocation[n])
+                for p in (*placed, *self.running)
             ]
             busy = _union(sorted((start, end) for start, end, cores in drawing if cores))
             cores = math.fsum((end - start) * cores for start, end, cores in drawing)

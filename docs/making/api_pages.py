@@ -57,13 +57,13 @@ TOPICS = {
     """,
     "Extending": """
         extend.Start extend.Wake extend.State extend.Running extend.policy_named extend.Broker extend.Site
-        grid.Partition extend.RegularObjective extend.Ramp extend.Constraint extend.TimeBounds extend.AllowedStarts
-        extend.Calendar extend.AllowedNodes extend.MostTasks extend.AllowedShapes extend.AllowedSpreads
-        extend.NotTogether extend.TimeRow extend.Cumulative extend.Budget extend.NodeClass extend.Formulation
+        grid.Partition extend.RegularObjective extend.PiecewiseLinear extend.Constraint extend.TimeBounds
+        extend.AllowedStarts extend.Calendar extend.AllowedNodes extend.MostTasks extend.AllowedShapes
+        extend.AllowedSpreads extend.NotTogether extend.TimeRow extend.Cumulative extend.Budget extend.NodeClass extend.Formulation
         extend.Problem
     """,
     "Errors and versions": """
-        CoallocError InstanceError UnsupportedFeature show_versions
+        CoallocError InstanceError UnsupportedFeature RelaxedFeatureWarning show_versions
     """,
 }
 """The public names in the order of the navigation."""

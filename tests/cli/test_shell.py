@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from importlib import metadata
 
 import pytest
@@ -11,6 +12,7 @@ import typer
 
 import coalloc
 from coalloc.cli.app import app
+from coalloc.cli.errors import ExitCode, exit_code_of
 from coalloc.solvers import solve_state
 from tests.cli.running import PYTHON, TINY, run, run_process, write
 
@@ -235,3 +237,12 @@ def test_quiet_commands_write_nothing_but_what_was_asked_for(tmp_path):
     assert run("generate", "thesis-oas", "-o", path).stderr == f"{path}: 8 jobs; clusters of 4, 4, 4 processors\n"
     for words in (("generate", "thesis-oas", "-o", path), ("examples", "thesis-oas-1", "-o", path), ("policies",)):
         assert run(*words, "-q").stderr == ""
+
+
+def test_a_warning_of_ours_is_a_line_on_standard_error(capsys):
+    def command():
+        warnings.warn("lower_bound relaxes 'deadline'", coalloc.RelaxedFeatureWarning, stacklevel=1)
+        return ExitCode.DONE
+
+    assert exit_code_of(command, "coalloc --help", debug=False) == ExitCode.DONE
+    assert capsys.readouterr().err == "coalloc: lower_bound relaxes 'deadline'\n"

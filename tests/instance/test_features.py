@@ -190,11 +190,6 @@ def test_a_field_that_nobody_declares_fails_at_import():
         refuse_undeclared(known | {"Shape": ["base_time", "estimate", "times"]})
 
 
-def test_bounds_of_energy_refuse_as_well():
-    with pytest.raises(CoallocError, match=r"^lower_bound with objective 'energy' does not support 'deadline'"):
-        coalloc.lower_bound(EXAMPLES["deadline"], "energy")
-
-
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_schedule_replayed_is_the_same(feature):
     solved = coalloc.solve(EXAMPLES[feature], time_limit=1.0).schedule

@@ -90,16 +90,19 @@ class Squares(RegularObjective):
 @pytest.mark.parametrize(
     ("objective", "line"),
     [
-        ((), "lexicographic optimization requires one or more regular objectives, got none"),
+        ((), "lexicographic optimization requires one or more objectives but energy and edp, got none"),
         (
             ("makespan", "energy"),
-            "lexicographic optimization requires one or more regular objectives, got makespan, energy",
+            "lexicographic optimization requires one or more objectives but energy and edp, got makespan, energy",
         ),
         (
             ("mean-wait", "makespan"),
-            "all objectives but the last must be makespan or maximum-lateness, got 'mean-wait'",
+            "all objectives but the last must be makespan, maximum-lateness, co-allocated-jobs, .*, got 'mean-wait'",
         ),
-        ((Squares(), "makespan"), "all objectives but the last must be makespan or maximum-lateness, got 'squares'"),
+        (
+            (Squares(), "makespan"),
+            "all objectives but the last must be makespan, maximum-lateness, co-allocated-jobs, .*, got 'squares'",
+        ),
         (("makespan", "makespan"), "lexicographic optimization requires distinct objectives"),
         (("makespan", "waits"), "objective of model 'oas' must be one of .*, got 'waits'"),
     ],

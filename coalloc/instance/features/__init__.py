@@ -27,7 +27,7 @@ from coalloc.instance.features import (
     times,
     unavailable,
 )
-from coalloc.instance.features.feature import Feature, UnsupportedFeature
+from coalloc.instance.features.feature import Feature, RelaxedFeatureWarning, UnsupportedFeature
 
 if TYPE_CHECKING:
     from coalloc.instance.instance import Instance
@@ -86,4 +86,12 @@ def refuse_undeclared(fields: Mapping[str, Iterable[str]]) -> None:
         raise TypeError(f"coalloc.instance.features must declare each field once, see {sorted(found ^ claimed)}")
 
 
-__all__ = ["BASIC", "FEATURES", "Feature", "UnsupportedFeature", "refuse_undeclared", "refuse_unsupported"]
+__all__ = [
+    "BASIC",
+    "FEATURES",
+    "Feature",
+    "RelaxedFeatureWarning",
+    "UnsupportedFeature",
+    "refuse_undeclared",
+    "refuse_unsupported",
+]

@@ -104,6 +104,26 @@ class UnsupportedFeature(CoallocError):  # noqa: N818 - what it is, not that it 
         super().__init__(f"{method} does not support {used}, which this instance uses{because}")
 
 
+class RelaxedFeatureWarning(UserWarning):
+    """A lower bound leaves out features of an instance, or constraints: it also holds without them.
+
+    See Also
+    --------
+    coalloc.lower_bound : Warns where a bound on energy relaxes features.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import coalloc
+    >>> instance = coalloc.example("pcbe-8")
+    >>> jobs = [job.replace(deadline=100.0) for job in instance.jobs]
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     bound = coalloc.lower_bound(instance.replace(jobs=jobs), "energy")
+    >>> print(found[0].message)
+    lower_bound with objective 'energy' relaxes 'deadline'; it also holds without
+    """
+
+
 def of_job(job: Job, change: Callable[[Job], Job]) -> Callable[[Instance], Instance]:
     """Return a change of one job of an instance."""
     return lambda instance: instance.replace(jobs=[change(j) if j.id == job.id else j for j in instance.jobs])

@@ -56,10 +56,10 @@ class Line(NamedTuple):
 
 
 def lines_of(criterion: Criterion) -> list[Line] | None:
-    """Return a line below the costs of each job; None where costs are no ramps of the starts."""
+    """Return a line below the costs of each job; None where costs are not known in pieces."""
     lines = []
     for j, (levels, release) in enumerate(zip(criterion.problem.levels, criterion.problem.releases, strict=True)):
-        ramps = [(criterion.ramp(j, level.duration), level.duration / 2.0) for level in levels]
+        ramps = [(criterion.ramp_below(j, level.duration), level.duration / 2.0) for level in levels]
         slope = min((ramp.slope for ramp, _ in ramps if ramp is not None), default=0.0)
         constant = math.inf
         for ramp, half in ramps:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from coalloc.objectives import Criterion, RegularObjective
+from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.due_dates import due_dates_bound, is_for
@@ -94,14 +94,18 @@ BOUNDS: dict[str, Bound] = {
 """Every bound by its name; ``best`` takes the cheap ones, then those that take time."""
 
 
-def methods_of(objective: RegularObjective) -> tuple[str, ...]:
+def methods_of(objective: Objective) -> tuple[str, ...]:
     """Return the names of the bounds for an objective."""
+    if not isinstance(objective, RegularObjective):
+        return ("lp",) if objective.needs_watts else ("least-weights",)
     rows = BOUNDS.items()
     return tuple(name for name, row in rows if (row.of_ends if objective.is_latest_end else row.of_costs) is not None)
 
 
-def default_method(objective: RegularObjective) -> str:
+def default_method(objective: Objective) -> str:
     """Return the method for an objective where none is asked for."""
+    if not isinstance(objective, RegularObjective):
+        return methods_of(objective)[0]
     return "feasible-set" if objective.is_latest_end else "prices"
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.objectives import Criterion
-from coalloc.objectives.objective import Ramp
+from coalloc.objectives.piecewise import Ramp
 from coalloc.solvers.bounds.release_suffixes import held_by_running, levelled_jobs, speed_capacities
 
 Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ class Ways:
 
 
 def ways_of(criterion: Criterion) -> Ways | None:
-    """Return the ways of the jobs of a problem; None where costs are no ramps of the starts."""
+    """Return the ways of the jobs of a problem; None where costs are not known in pieces."""
     problem = criterion.problem
     jobs = levelled_jobs(problem, use_links=True)
     origin = min(problem.releases, default=0.0)
@@ -81,7 +81,7 @@ def ways_of(criterion: Criterion) -> Ways | None:
     needs: dict[tuple[int, ...], int] = {}
     for j, (job, release, alone) in enumerate(zip(jobs, problem.releases, criterion.alone, strict=True)):
         for duration, of_level in zip(job.durations, job.needs, strict=True):
-            ramp = criterion.ramp(j, duration)
+            ramp = criterion.ramp_below(j, duration)
             if ramp is None:
                 return None
             kind = needs.setdefault(of_level, len(needs))

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.instance import Job
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, slots_down, slots_up
 from coalloc.models.energy_rates import node_rates
 from coalloc.problem import Problem
-from coalloc.problem.execution import execution_time
 from coalloc.solvers.bounds.simple import simple_bound
 
 SUFFIXES = 8
@@ -75,7 +75,10 @@ class Span:
 
 
 class EnergyByMakespan:
-    """Lines below the energy of a problem, whatever its links, memories and running jobs take beside it."""
+    """Lines below the energy of a problem, whatever its links, memories and running jobs take beside it.
+
+    A moldable job has the fewest tasks of its shapes, with the least core-seconds of any.
+    """
 
     def __init__(self, problem: Problem) -> None:
         origin, rates = problem.instance.origin, node_rates(problem)
@@ -85,16 +88,14 @@ class EnergyByMakespan:
         self._idle = rates.idle
         self._watts = np.array([rates.task[g] for g in first])
         self._capacities = np.array([sum(problem.capacities[g] for g in found) for found in members], dtype=float)
-        powers = [1.0 / problem.classes[g].effective_power for g in first]
         jobs = problem.jobs
-        self._tasks = np.array([job.tasks for job in jobs], dtype=float)
+        shapes = [problem.allocations.shapes(job) for job in jobs]
+        self._tasks = np.array([min(shape.tasks for shape in of_job) for of_job in shapes], dtype=float)
+        self._widest = np.array([max(shape.tasks for shape in of_job) for of_job in shapes], dtype=float)
         self._releases = np.array([problem.clock.seconds(r) - origin for r in problem.releases])
-        self._durations = np.array(
-            [
-                [problem.clock.seconds(problem.clock.ticks(execution_time(job, power))) for power in powers]
-                for job in jobs
-            ]
-        )
+        of_shapes = [[_seconds_on(problem, shape, first) for shape in of_job] for of_job in shapes]
+        self._shortest = np.array([np.min(found, axis=0) for found in of_shapes])
+        self._durations = np.array([_least_work(*pair) for pair in zip(shapes, of_shapes, strict=True)])
         rooms = np.array([problem.allocations.rooms_in_scope(job) for job in jobs], dtype=float)
         self._rooms = np.stack([rooms[:, found].sum(axis=1) for found in members], axis=1)
         self._from = np.unique(np.quantile(self._releases, np.linspace(0.0, 1.0, SUFFIXES), method="lower"))
@@ -106,7 +107,7 @@ class EnergyByMakespan:
     def _idle_before_arrivals(self) -> float:
         """Return the core-seconds in which the tasks that have arrived are fewer than the cores."""
         order = np.argsort(self._releases)
-        arrived = np.cumsum(self._tasks[order])[:-1]
+        arrived = np.cumsum(self._widest[order])[:-1]
         gaps = np.diff(self._releases[order])
         return float((np.maximum(0.0, self._capacities.sum() - arrived) * gaps).sum())
 
@@ -119,7 +120,7 @@ class EnergyByMakespan:
 
     def programme(self, high: float) -> Programme | None:
         """Return the programme of the schedules that end by ``high`` s; None where a job has no room to."""
-        fits = (self._releases[:, None] + self._durations <= high * (1.0 + RELATIVE_TOLERANCE)) & (self._rooms > 0.0)
+        fits = (self._releases[:, None] + self._shortest <= high * (1.0 + RELATIVE_TOLERANCE)) & (self._rooms > 0.0)
         return self._programme(fits) if fits.any(axis=1).all() else None
 
     def _programme(self, fits: NDArray[np.bool_]) -> Programme:
@@ -206,6 +207,19 @@ class Programme:
             return np.zeros(len(self.grown))
         prices: Floats = np.maximum(0.0, -np.asarray(found.ineqlin.marginals))
         return prices
+
+
+def _seconds_on(problem: Problem, shape: Job, classes: Sequence[int]) -> Floats:
+    """Return how long a job in one shape takes where one of some classes, by index, is the slowest it uses, s."""
+    ticks = problem.allocations.class_ticks(shape)
+    return np.array([problem.clock.seconds(ticks[g]) for g in classes])
+
+
+def _least_work(shapes: Sequence[Job], seconds: Sequence[Floats]) -> Floats:
+    """Return the least core-seconds of any shape of a job on each class, over its fewest tasks."""
+    fewest = min(shape.tasks for shape in shapes)
+    scaled = [shape.tasks / fewest * of_shape for shape, of_shape in zip(shapes, seconds, strict=True)]
+    return np.asarray(np.min(scaled, axis=0), dtype=np.float64)
 
 
 def _kinds(problem: Problem) -> dict[object, list[int]]:

@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Sequence
 
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.features import refuse_unsupported
+from coalloc.instance.constraints import (
+    AllowedNodes,
+    AllowedShapes,
+    Constraint,
+    Declaration,
+    MostTasks,
+    TimeBounds,
+    name_of,
+)
+from coalloc.instance.features import FEATURES
 from coalloc.instance.power import has_power_states
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
+from coalloc.instance.time_base import TimeBase
 from coalloc.models.energy_rates import Rates, always_on_rates, node_rates, switched_rates
 from coalloc.models.energy_relaxation import build
 from coalloc.power.sites import Working
 from coalloc.problem import Problem, discretise
 from coalloc.problem.allocation import Scope
+from coalloc.problem.declared import normal
+from coalloc.problem.fixed import Fixings
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.energy.bound_by_makespan import MAX_PLACES, EnergyByMakespan, Span, span_bound, spans
@@ -25,6 +38,8 @@ from coalloc.solvers.result import SolveStatus
 
 SUPPORTED = frozenset({"eligible", "requires"})
 """The features that energy and EDP support: where a job may be, which is as where it finds memory."""
+BOUNDED = SUPPORTED | {"times", "shapes"}
+"""The features that the bound knows; what it reads of the others is room on nodes, first starts and least makespans."""
 WHY_UNSUPPORTED = (
     "energy methods support only rigid jobs with one reference run time, without precedence, that use processors, "
     "links "
@@ -40,16 +55,17 @@ def energy_bound(
     time_limit: float = 60.0,
     *,
     scope: Scope = "platform",
+    constraints: Sequence[Constraint] = (),
+    base: TimeBase | None = None,
     power_management: bool | None = None,
     working: Working = "total",
 ) -> float:
-    """Return a lower bound on ``"energy"`` (J) or ``"edp"`` (J s), whatever the links.
+    """Return a lower bound on ``"energy"`` (J) or ``"edp"`` (J s), whatever the links and what :func:`relaxed` names.
 
     Raises :class:`CoallocError` where watts are missing, or where no schedule keeps ``makespan_limit`` (s).
     """
-    refuse_unsupported(instance, f"lower_bound with objective {objective!r}", SUPPORTED, WHY_UNSUPPORTED)
     deadline = time.perf_counter() + time_limit
-    problem = discretise(instance, None, scope=scope)
+    problem = discretise(instance, None, scope=scope, constraints=constraints, base=base)
     rates = _rates(problem, power_management, working)
     joules, makespan = _relaxed(problem, rates, makespan_limit, time_limit)
     if math.isinf(joules):
@@ -57,9 +73,25 @@ def energy_bound(
             f"no schedule ends within makespan_limit={makespan_limit:g} s: {_why(makespan, makespan_limit)}"
         )
     known = joules if objective == "energy" else joules * makespan
-    if has_power_states(instance.platform) or not 0 < len(problem.jobs) * len(problem.classes) <= MAX_PLACES:
+    may_be_late = not all(one.is_declared for one in constraints)
+    is_large = len(problem.jobs) * len(problem.classes) > MAX_PLACES
+    if has_power_states(instance.platform) or not problem.jobs or is_large or may_be_late:
         return known
     return max(known, _over_makespans(problem, 0 if objective == "energy" else 1, makespan_limit, deadline))
+
+
+def relaxed(instance: Instance, constraints: Iterable[Constraint]) -> list[str]:
+    """Return what the bound leaves out, in full or in part: features that an instance uses, and constraints."""
+    features = [repr(name) for name in FEATURES if name in instance.features and name not in BOUNDED]
+    left = [one for one in constraints if not (one.is_declared and all(map(_is_read, normal(one.declare(instance)))))]
+    return features + ["fixed" if isinstance(one, Fixings) else f"constraint {name_of(one)}" for one in left]
+
+
+def _is_read(declared: Declaration) -> bool:
+    """Return whether the bound reads all of a declaration."""
+    if isinstance(declared, TimeBounds):
+        return math.isinf(declared.latest_start) and math.isinf(declared.latest_end)
+    return isinstance(declared, (AllowedNodes, MostTasks, AllowedShapes))
 
 
 def _over_makespans(problem: Problem, delay: int, makespan_limit: float | None, deadline: float) -> float:

@@ -1,5 +1,8 @@
 """Branch and bound over extension alternatives for a sum of costs: what few jobs wait, respond or are late in all.
 
+The greatest cost is searched likewise where the objective does not say latest ends
+(:mod:`coalloc.solvers.search.branch_and_bound_of_maxima`).
+
 The tree is that of :mod:`coalloc.solvers.search.extension_search`. What a job costs is known when it starts. Those that
 wait cost no less than if each were alone from the next instant on; and no less than what their mean busy times
 (:mod:`coalloc.solvers.bounds.mean_busy_time`) say, on a machine of which running jobs hold their part until they end.
@@ -72,6 +75,7 @@ class BranchAndBoundOfSums(ExtensionSearch):
         self._criterion = criterion
         self._releases = [problem.releases[j] for j, *_ in sets.kinds]
         self._alone: dict[tuple[int, float], float] = {}
+        self._costs: dict[tuple[int, int, float], float] = {}
         self._rates: dict[tuple[int, int], float] = {}
         self._lines: list[tuple[int, float, float, float]] = []
         self._constants = [0.0] * len(sets.kinds)
@@ -118,7 +122,7 @@ class BranchAndBoundOfSums(ExtensionSearch):
 
     def _root(self) -> Node:
         now = self._arrivals[0]
-        return Node(now, *self._lasting(now), self._running_sets.counts.everything, -math.inf)
+        return Node(now, *self._lasting(now), self._running_sets.counts.everything, -math.inf, self._folded([]))
 
     def _choices(self, node: Node) -> Iterator[Choice]:
         counts, now = self._running_sets.counts, node.now
@@ -127,7 +131,7 @@ class BranchAndBoundOfSums(ExtensionSearch):
         for start in self._running_sets.starts(node.running, ready):
             if room - start.jobs & guards != guards:
                 continue
-            spent = node.spent + sum([self._cost(kind, level, now) for kind, level in start.keys])
+            spent = self._folded([node.spent, *[self._cost(kind, level, now) for kind, level in start.keys]])
             if spent > self._ceiling:
                 continue
             waiting = node.waiting - start.jobs
@@ -137,14 +141,22 @@ class BranchAndBoundOfSums(ExtensionSearch):
             if not waiting:
                 yield Choice(max(node.bound, spent), later, start, spent)
             elif later < math.inf:
-                bound = max(node.bound, spent + self._rest(node, start, waiting, later, spent))
+                rest = self._rest(node, start, waiting, later, spent)
+                bound = max(node.bound, self._folded([spent, rest]))
                 if bound <= self._ceiling:
                     yield Choice(bound, later, start, spent)
 
+    def _folded(self, costs: Sequence[float]) -> float:
+        """Return the sum of costs, or the greatest."""
+        return sum(costs) if self._criterion.is_sum else max(costs, default=-math.inf)
+
     def _cost(self, kind: int, level: int, now: float) -> float:
-        """Return what a job of a kind costs that starts now at a duration."""
-        sets = self._running_sets
-        return self._criterion.cost(sets.kinds[kind][0], now, now + sets.durations[kind][level])
+        """Return what a job of a kind costs that starts now at a duration; the objective is asked once."""
+        key = kind, level, now
+        if key not in self._costs:
+            sets = self._running_sets
+            self._costs[key] = self._criterion.cost(sets.kinds[kind][0], now, now + sets.durations[kind][level])
+        return self._costs[key]
 
     def _cost_alone(self, kind: int, now: float) -> float:
         """Return what a job of a kind costs at the least that starts now or later, when it has arrived."""
@@ -157,7 +169,10 @@ class BranchAndBoundOfSums(ExtensionSearch):
     def _rest(self, node: Node, start: ExtensionAlternative, waiting: int, later: float, spent: float) -> float:
         """Return what jobs that wait (packed) cost at the least from the next instant on."""
         of_waiting = self._waiting.get(waiting) or self._look_at(waiting)
-        alone = sum([n * self._cost_alone(kind, later) for kind, n in enumerate(of_waiting.numbers) if n])
+        costs = [(n, self._cost_alone(kind, later)) for kind, n in enumerate(of_waiting.numbers) if n]
+        if not self._criterion.is_sum:
+            return max([cost for _, cost in costs])
+        alone = sum([n * cost for n, cost in costs])
         if not self._rates or spent + alone > self._ceiling:
             return alone
         ends, rates = self._ends(node, start), self._rates
@@ -209,7 +224,9 @@ def _run(incumbent: Incumbent) -> None:
 
 
 def _accepts(incumbent: Incumbent) -> bool:
-    return incumbent.criterion.is_sum and may_search_sum(incumbent.criterion)
+    criterion = incumbent.criterion
+    is_folded = criterion.is_sum or not criterion.objective.has_latest_ends
+    return is_folded and may_search_sum(criterion)
 
 
 METHOD = Method("branch and bound for sums", _run, _accepts, share=SHARE)

@@ -143,13 +143,13 @@ def test_many_jobs_have_a_bound_by_machine_code():
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_a_ramp_is_the_cost_by_the_start(name):
+def test_pieces_are_the_cost_by_the_end(name):
     job = Job("A", 1, 4.0, arrival=3.0, weight=2.5, due_date=30.0)
     for duration in (4.0, 25.0):
-        floor, slope, intercept = OBJECTIVES[name].ramp(job, duration)
+        pieces = OBJECTIVES[name].pieces(job, duration)
         for start in (3.0, 4.0, 20.0, 100.0):
             cost = OBJECTIVES[name].cost(job, start, start + duration)
-            assert max(floor, slope * start + intercept) == pytest.approx(cost)
+            assert pieces.at(start + duration) == pytest.approx(cost)
 
 
 def test_an_objective_without_ramps_has_each_job_alone():
