@@ -2,8 +2,9 @@
 
 A vector has the processors of each class first, then whatever else jobs take: in simulations memory, resources and
 groups that outages close in part (:mod:`coalloc.rules.capacity_vectors`), in exact methods also bandwidth of links
-(:mod:`coalloc.rules.profile`). A timeline knows no jobs and no rules. Its columns, one per capacity and one per set of
-classes whose total was asked for, are plain lists in order of time: a least amount is the minimum of a slice.
+(:mod:`coalloc.rules.profile`). A timeline knows no jobs and no rules, and queries name times, not indices of steps. Its
+columns, one per capacity and one per set of classes whose total was asked for, are plain lists in order of time: a
+least amount is the minimum of a slice.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ Amount = TypeVar("Amount", int, float)
 
 
 class Timeline(Generic[Amount]):
-    """Free capacities over time; step i lasts from one change to the next, the last for ever.
+    """Free capacities over time; a step lasts from one change to the next, the last step for ever.
 
     It begins at ``since`` with the vector ``free``; each of the ``releases``, in order of time, adds a vector from its
-    time on. The first ``num_classes`` numbers are processors of classes; all are unless given.
+    time on. The first ``num_classes`` numbers are processors of classes; all are unless given. Nothing is known of what
+    was before the beginning, and nothing is taken there.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class Timeline(Generic[Amount]):
 
     def free(self, start: float, end: float = -math.inf) -> tuple[Amount, ...]:
         """Return the vector that is free throughout ``[start, end)``; at ``start`` where that is empty."""
-        first = bisect_right(self._times, start) - 1
+        first = bisect_right(self._times, start, 1) - 1
         if end > start:
             last = bisect_left(self._times, end, first + 1)
             if last > first + 1:
@@ -83,7 +85,7 @@ class Timeline(Generic[Amount]):
         times = self._times[first:last]
         times[0] = max(release, times[0])
         times.append(math.inf)
-        start = end = math.inf  # what is looked at: nothing yet
+        start = end = math.inf  # the first start that may last long enough, and when it has
         for time, free in zip(times, total, strict=False):
             while time >= end:
                 yield start
@@ -108,6 +110,7 @@ class Timeline(Generic[Amount]):
 
     def take(self, start: float, end: float, amounts: Sequence[Amount]) -> None:
         """Take a vector during ``[start, end)``; nothing where that is empty."""
+        start = max(start, self._times[0])
         if end <= start:
             return
         first, last = self._split(start), self._split(end)
@@ -120,9 +123,11 @@ class Timeline(Generic[Amount]):
 
     def give_back(self, start: float, end: float, amounts: Sequence[Amount]) -> None:
         """Give back what was taken; equal steps become one."""
-        self.take(start, end, [-amount for amount in amounts])
-        for time in (end, start):
-            self._merge(bisect_left(self._times, time))
+        start = max(start, self._times[0])
+        if end > start:
+            self.take(start, end, [-amount for amount in amounts])
+            for time in (end, start):
+                self._merge(bisect_left(self._times, time))
 
     def changes(self, since: float) -> list[float]:
         """Return the times from ``since`` on at which a step begins."""
