@@ -76,26 +76,27 @@ class Timeline(Generic[Amount]):
         if duration <= 0:
             yield release
             return
-        first, last = bisect_right(self._times, release, 1) - 1, bisect_left(self._times, before)
+        known, never = self._times, math.inf
+        first, last = bisect_right(known, release, 1) - 1, bisect_left(known, before)
         if first >= last:
             return
         total = self._total(self._all_classes if classes is None else tuple(classes))[first:last]
-        if before < math.inf and max(total) < tasks:
+        if before < never and max(total) < tasks:
             return
-        times = self._times[first:last]
+        times = known[first:last]
         times[0] = max(release, times[0])
-        times.append(math.inf)
-        start = end = math.inf  # the first start that may last long enough, and when it has
+        times.append(never)
+        start = end = never  # the first start that may last long enough, and when it has
         for time, free in zip(times, total, strict=False):
             while time >= end:
                 yield start
                 start = times[bisect_right(times, start)]
                 end = start + duration
             if free < tasks:
-                start = end = math.inf
+                start = end = never
             elif start > time:
                 start, end = time, time + duration
-        while start < math.inf:
+        while start < never:
             yield start
             start = times[bisect_right(times, start)]
 
@@ -110,7 +111,6 @@ class Timeline(Generic[Amount]):
 
     def take(self, start: float, end: float, amounts: Sequence[Amount]) -> None:
         """Take a vector during ``[start, end)``; nothing where that is empty."""
-        start = max(start, self._times[0])
         if end <= start:
             return
         first, last = self._split(start), self._split(end)
@@ -123,7 +123,6 @@ class Timeline(Generic[Amount]):
 
     def give_back(self, start: float, end: float, amounts: Sequence[Amount]) -> None:
         """Give back what was taken; equal steps become one."""
-        start = max(start, self._times[0])
         if end > start:
             self.take(start, end, [-amount for amount in amounts])
             for time in (end, start):
@@ -153,9 +152,9 @@ class Timeline(Generic[Amount]):
         return twin
 
     def _split(self, time: float) -> int:
-        """Return the index of the step that begins at ``time``, making it if need be."""
+        """Return the index of the step that begins at ``time``, making it if need be; of the first before that."""
         step = bisect_left(self._times, time)
-        if step == len(self._times) or self._times[step] != time:
+        if step and (step == len(self._times) or self._times[step] != time):
             self._times.insert(step, time)
             for column in self._all_columns:
                 column.insert(step, column[step - 1])
@@ -163,10 +162,12 @@ class Timeline(Generic[Amount]):
 
     def _merge(self, step: int) -> None:
         """Let a step be part of the one before it where the two are equal."""
-        if step and all(column[step] == column[step - 1] for column in self._columns):
-            del self._times[step]
-            for column in self._all_columns:
-                del column[step]
+        for column in self._columns:
+            if step == 0 or column[step] != column[step - 1]:
+                return
+        del self._times[step]
+        for column in self._all_columns:
+            del column[step]
 
     def _total(self, classes: tuple[int, ...]) -> list[Amount]:
         """Return how many processors of some classes are free at each step; of several, kept for a while."""
