@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from coalloc.heuristics.classics import less
-from coalloc.heuristics.over_time import NodesOverTime
+from coalloc.heuristics.over_time import Admission
 from coalloc.instance import Job, Platform
 from coalloc.instance.platform import Node
 from coalloc.instance.power import node_watts, require_watts
@@ -78,15 +78,15 @@ class NodeList:
 
     def _beside_closings(self, state: State) -> Iterator[Start]:
         """Yield the jobs that start now, and end by their estimates before their nodes are not there."""
-        nodes, num_nodes = NodesOverTime(state), len(state.classes)
+        admission, num_nodes = Admission(state), len(state.classes)
         for job in self._ordered_queue(state):
             seconds = [dedicated_time(job, node_class.group) for node_class in state.classes]
-            usable = nodes.usable(job, seconds)
+            usable = admission.usable(job, seconds)
             node = next((g for g in self._nodes if usable[g] >= job.tasks), None)
             if node is None:
                 return
             start = on_node(job, node, num_nodes)
-            nodes.take(job, start.counts, seconds[node])
+            admission.admits_counts(job, start.counts, seconds[node])
             yield start
 
     def _ordered_nodes(self, platform: Platform) -> list[int]:

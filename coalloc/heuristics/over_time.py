@@ -7,7 +7,7 @@ each job. Jobs that have run longer than estimated are expected to end in a mome
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from operator import le
 
 from coalloc.instance import Job
@@ -46,20 +46,17 @@ class Filling:
         self._timeline.take(span.start, span.start + span.seconds, span.counts)
         return Start(job.id, span.counts)
 
-    def first(self, jobs: Iterable[Job]) -> Iterator[Start]:
-        """Let jobs start now in turn, up to the first that does not fit."""
-        for job in jobs:
-            start = self.start(job)
-            if start is None:
-                return
-            yield start
-
     def starts(self, waiting: WaitingJobs, behind: Callable[[int], Places]) -> list[Start]:
         """Let jobs start now from the head of a queue, then those that fit behind the first that does not.
 
         ``behind`` returns their places in turn, when it is told how many start from the head. All that start leave.
         """
-        starts = list(self.first(waiting.jobs))
+        starts: list[Start] = []
+        for job in waiting.jobs:
+            start = self.start(job)
+            if start is None:
+                break
+            starts.append(start)
         num_first, passing = len(starts), []
         for place in behind(num_first):
             start = self.start(waiting.jobs[place])
@@ -96,24 +93,6 @@ class ShapeFilling(Filling):
         return first_to_end(self._timeline, job, self._allocator)
 
 
-class NodesOverTime:
-    """Nodes, each a class of its own, and the jobs that start on them now, one after the other."""
-
-    def __init__(self, state: State) -> None:
-        self._state, self._timeline = state, timeline_of(state)
-
-    def usable(self, job: Job, seconds: Sequence[float]) -> list[int]:
-        """Return how many tasks of a job each node can take until its end; it takes so many seconds on each."""
-        usable, free, now = self._state.usable, self._timeline.free, self._state.now
-        rooms = {length: usable(job, free(now, now + length)) for length in set(seconds)}
-        return [rooms[length][node] for node, length in enumerate(seconds)]
-
-    def take(self, job: Job, counts: Sequence[int], seconds: float) -> None:
-        """Let a job start now."""
-        now = self._state.now
-        self._timeline.take(now, now + seconds, self._state.taken(job, counts))
-
-
 class Admission:
     """Whether jobs with a place of their own may start on it now, one after the other."""
 
@@ -121,6 +100,14 @@ class Admission:
         self._state = state
         self._timeline = timeline_of(state) if state.has_closings or state.has_stocks else None
         self._members = [processors_of(node_class.processors) for node_class in state.classes]
+
+    def usable(self, job: Job, seconds: Sequence[float]) -> list[int]:
+        """Return how many tasks of a job each class can take alone until its end; it takes so many seconds on each."""
+        now, usable = self._state.now, self._state.usable
+        if self._timeline is None:
+            return list(usable(job, self._state.room))
+        rooms = {length: usable(job, self._timeline.free(now, now + length)) for length in set(seconds)}
+        return [rooms[length][g] for g, length in enumerate(seconds)]
 
     def admits(self, job: Job, processors: Processors, seconds: float) -> bool:
         """Let a job start now that takes so long there, unless it would run into what is to come."""

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from coalloc.heuristics.classics import less
 from coalloc.heuristics.node_list import on_node
-from coalloc.heuristics.over_time import NodesOverTime
+from coalloc.heuristics.over_time import Admission
 from coalloc.instance import Job, NodeGroup, Platform
 from coalloc.instance.power import known_watts, require_watts
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
@@ -88,19 +88,19 @@ class Pcbe:
             self._platform, self._nodes = state.platform, nodes_of(state.classes)
         nodes, room, free = self._nodes, state.room, np.array(state.free)
         running = running_jobs(state.running, len(free))
-        over_time = NodesOverTime(state) if state.has_closings else None
+        admission = Admission(state) if state.has_closings else None
         most = int(free.max())
         fitting = [job for job in state.queue if job.tasks <= most]
         for job in sorted(fitting, key=self._key(state.now, float(nodes.core_watts.min()))):
             usable = np.array(state.usable(job, room)) if state.is_restricted else free
-            if over_time is not None:
-                usable = np.array(over_time.usable(job, nodes.seconds(job).tolist()))
+            if admission is not None:
+                usable = np.array(admission.usable(job, nodes.seconds(job).tolist()))
             if job.tasks <= most and job.tasks <= int(usable.max()):
                 best = self._best(job, nodes, running, usable)
                 start = on_node(job, best, len(free))
                 room = less(room, state.taken(job, start.counts))
-                if over_time is not None:
-                    over_time.take(job, start.counts, float(nodes.seconds(job)[best]))
+                if admission is not None:
+                    admission.admits_counts(job, start.counts, float(nodes.seconds(job)[best]))
                 free[best] -= job.tasks
                 running[best] += 1.0
                 most = int(free.max())

@@ -2,8 +2,9 @@
 
 A vector has the processors of each class first, then whatever else jobs take: in simulations memory, resources and
 groups that outages close in part (:mod:`coalloc.rules.capacity_vectors`), in exact methods also bandwidth of links
-(:mod:`coalloc.rules.profile`). A timeline knows no jobs and no rules. Its columns, one per capacity and one per set of
-classes whose total was asked for, are plain lists in order of time: a least amount is the minimum of a slice.
+(:mod:`coalloc.rules.profile`). A timeline knows no jobs and no rules, and queries name times, not indices of steps. Its
+columns, one per capacity and one per set of classes whose total was asked for, are plain lists in order of time: a
+least amount is the minimum of a slice.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ Amount = TypeVar("Amount", int, float)
 
 
 class Timeline(Generic[Amount]):
-    """Free capacities over time; step i lasts from one change to the next, the last for ever.
+    """Free capacities over time; a step lasts from one change to the next, the last step for ever.
 
     It begins at ``since`` with the vector ``free``; each of the ``releases``, in order of time, adds a vector from its
-    time on. The first ``num_classes`` numbers are processors of classes; all are unless given.
+    time on. The first ``num_classes`` numbers are processors of classes; all are unless given. Nothing is known of what
+    was before the beginning, and nothing is taken there.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class Timeline(Generic[Amount]):
 
     def free(self, start: float, end: float = -math.inf) -> tuple[Amount, ...]:
         """Return the vector that is free throughout ``[start, end)``; at ``start`` where that is empty."""
-        first = bisect_right(self._times, start) - 1
+        first = bisect_right(self._times, start, 1) - 1
         if end > start:
             last = bisect_left(self._times, end, first + 1)
             if last > first + 1:
@@ -74,26 +76,27 @@ class Timeline(Generic[Amount]):
         if duration <= 0:
             yield release
             return
-        first, last = bisect_right(self._times, release, 1) - 1, bisect_left(self._times, before)
+        known, never = self._times, math.inf
+        first, last = bisect_right(known, release, 1) - 1, bisect_left(known, before)
         if first >= last:
             return
         total = self._total(self._all_classes if classes is None else tuple(classes))[first:last]
-        if before < math.inf and max(total) < tasks:
+        if before < never and max(total) < tasks:
             return
-        times = self._times[first:last]
+        times = known[first:last]
         times[0] = max(release, times[0])
-        times.append(math.inf)
-        start = end = math.inf  # what is looked at: nothing yet
+        times.append(never)
+        start = end = never  # the first start that may last long enough, and when it has
         for time, free in zip(times, total, strict=False):
             while time >= end:
                 yield start
                 start = times[bisect_right(times, start)]
                 end = start + duration
             if free < tasks:
-                start = end = math.inf
+                start = end = never
             elif start > time:
                 start, end = time, time + duration
-        while start < math.inf:
+        while start < never:
             yield start
             start = times[bisect_right(times, start)]
 
@@ -120,9 +123,10 @@ class Timeline(Generic[Amount]):
 
     def give_back(self, start: float, end: float, amounts: Sequence[Amount]) -> None:
         """Give back what was taken; equal steps become one."""
-        self.take(start, end, [-amount for amount in amounts])
-        for time in (end, start):
-            self._merge(bisect_left(self._times, time))
+        if end > start:
+            self.take(start, end, [-amount for amount in amounts])
+            for time in (end, start):
+                self._merge(bisect_left(self._times, time))
 
     def changes(self, since: float) -> list[float]:
         """Return the times from ``since`` on at which a step begins."""
@@ -148,9 +152,9 @@ class Timeline(Generic[Amount]):
         return twin
 
     def _split(self, time: float) -> int:
-        """Return the index of the step that begins at ``time``, making it if need be."""
+        """Return the index of the step that begins at ``time``, making it if need be; of the first before that."""
         step = bisect_left(self._times, time)
-        if step == len(self._times) or self._times[step] != time:
+        if step and (step == len(self._times) or self._times[step] != time):
             self._times.insert(step, time)
             for column in self._all_columns:
                 column.insert(step, column[step - 1])
@@ -158,10 +162,12 @@ class Timeline(Generic[Amount]):
 
     def _merge(self, step: int) -> None:
         """Let a step be part of the one before it where the two are equal."""
-        if step and all(column[step] == column[step - 1] for column in self._columns):
-            del self._times[step]
-            for column in self._all_columns:
-                del column[step]
+        for column in self._columns:
+            if step == 0 or column[step] != column[step - 1]:
+                return
+        del self._times[step]
+        for column in self._all_columns:
+            del column[step]
 
     def _total(self, classes: tuple[int, ...]) -> list[Amount]:
         """Return how many processors of some classes are free at each step; of several, kept for a while."""

@@ -95,7 +95,7 @@ def test_steps_of_equal_room_in_other_classes_stay_apart() -> None:
     # From 5 to 7 s a processor of the first class is taken, and one of the second is free: the room stays 1.
     timeline = two_classes()
     timeline.take(5.0, 7.0, (1, 0))
-    timeline.give_back(5.0, 5.0, (0, 0))
+    timeline.give_back(5.0, 7.0, (0, 0))
     assert steps(timeline) == [(0.0, (1, 0)), (5.0, (0, 1)), (7.0, (3, 2))]
 
 
@@ -111,6 +111,15 @@ def test_what_has_passed_is_forgotten() -> None:
     assert steps(timeline) == [(6.0, (1, 1)), (7.0, (3, 2))]
     timeline.forget(7.0)
     assert steps(timeline) == [(7.0, (3, 2))]
+
+
+def test_before_the_beginning_nothing_is_taken() -> None:
+    timeline = two_classes()
+    timeline.take(-9.0, 1.0, (1, 0))
+    assert steps(timeline)[:2] == [(0.0, (0, 0)), (1.0, (1, 0))]
+    timeline.give_back(-9.0, 1.0, (1, 0))
+    timeline.take(-9.0, -5.0, (1, 0))
+    assert steps(timeline) == steps(two_classes())
 
 
 def test_a_copy_is_booked_on_its_own() -> None:
