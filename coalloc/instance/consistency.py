@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
 from coalloc.documents.text import quoted
+from coalloc.instance.columns import Columns
 from coalloc.instance.processor_names import MAX_PROCESSORS, NO_NUMBER, ProcessorNames, Range
 from coalloc.instance.rounding import capacity_limit
 
@@ -28,6 +30,14 @@ SMALLEST_POWER = 1e-100
 
 NODE_WATTS = ("off_watts", "idle_watts", "static_watts", "core_watts")
 """What nodes draw by themselves: not in a cluster with power states."""
+
+SAYING = (
+    *("after", "eligible", "requires", "times", "shapes", "resources", "task_resources"),
+    *("max_clusters", "min_tasks_per_cluster", "slices", "level", "lags"),
+)
+"""Fields in which a job says something of others or of where it runs."""
+
+E = TypeVar("E")
 
 Group = tuple[int, int]
 """Nodes of a group, and processors of each."""
@@ -141,7 +151,7 @@ def _places_faults(path: str, states: object, groups: list[Group] | None) -> Ite
 def workload_faults(instance: object) -> list[Fault]:
     """Return what is wrong between the jobs of an instance, those that run, and its platform."""
     jobs, running = _list(instance, "jobs"), _list(instance, "running")
-    ids = [_text(job, "id") for job in jobs] + [_text(_field(run, "job"), "id") for run in running]
+    ids = _each(_text, jobs, "id") + [_text(_field(run, "job"), "id") for run in running]
     faults = duplicate_faults(ids, lambda i: _id_path(i, len(jobs)), "job id")
     platform = _field(instance, "platform")
     processors = _num_processors(platform)
@@ -167,28 +177,18 @@ def _size_faults(jobs: Sequence[object], processors: int) -> list[Fault]:
     """Return a fault for every job that is larger than the platform."""
     return [
         Fault(f"jobs[{i}].tasks", f"must be at most {processors} (all processors of the platform), got {shown(tasks)}")
-        for i, job in enumerate(jobs)
-        if (tasks := _count(job, "tasks")) is not None and tasks > processors
+        for i, tasks in enumerate(_each(_count, jobs, "tasks"))
+        if tasks is not None and tasks > processors
     ]
 
 
 def _saying(jobs: Sequence[Any]) -> list[tuple[int, Any]]:
     """Return the jobs, with their places, that may say something of others or of where they run: few of most."""
+    if isinstance(jobs, Columns) and jobs.names.isdisjoint(SAYING):
+        return []
+    said_by = attrgetter(*SAYING)
     try:
-        return [
-            (i, job)
-            for i, job in enumerate(jobs)
-            if job.after
-            or job.eligible
-            or job.requires
-            or job.times
-            or job.shapes
-            or job.resources
-            or job.task_resources
-            or job.is_spread
-            or job.level
-            or job.lags
-        ]
+        return [(i, job) for i, job in enumerate(jobs) if any(said_by(job))]
     except AttributeError:  # they are as they were parsed
         return list(enumerate(jobs))
 
@@ -757,7 +757,14 @@ def _field(holder: object, key: str) -> Any:
 def _list(holder: object, key: str) -> Sequence[Any]:
     """Return a field that is a list, an empty one where it is not."""
     field = _field(holder, key)
-    return field if isinstance(field, (list, tuple)) else ()
+    return field if isinstance(field, (list, tuple, Columns)) else ()
+
+
+def _each(field_of: Callable[[object, str], E | None], holders: Sequence[object], key: str) -> list[E | None]:
+    """Return a field of several; in columns it is as it must be."""
+    if isinstance(holders, Columns):
+        return [*holders.column(key)]
+    return [field_of(holder, key) for holder in holders]
 
 
 def _text(holder: object, key: str) -> str | None:
@@ -845,6 +852,8 @@ def _upper_switch_faults(clusters: Sequence[tuple[str | None, str | None]], know
 
 def duplicate_faults(names: Sequence[str | None], path_of: Callable[[int], str], what: str) -> list[Fault]:
     """Return a fault for every name that stands before; ``path_of`` its index. ``None`` repeats nothing."""
+    if len(set(names)) == len(names):
+        return []
     first: dict[str, int] = {}
     return [
         Fault(path_of(i), f"must not repeat the {what} {quoted(name)} of {path_of(first[name])}")

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from coalloc.documents.errors import CoallocError
+from coalloc.instance.columns import column
+from coalloc.instance.job import resources_asked
 
 if TYPE_CHECKING:
     from coalloc.instance.job import Job
@@ -62,27 +64,30 @@ class Feature:
 FEATURES: Mapping[str, Feature] = {
     "deadline": Feature(
         ("Job.deadline",),
-        lambda instance: any(job.deadline is not None for job in instance.jobs),
+        lambda instance: any(time is not None for time in column(instance.jobs, "deadline")),
     ),
     "after": Feature(
         ("Job.after",),
-        lambda instance: any(job.after for job in instance.jobs),
+        lambda instance: any(column(instance.jobs, "after")),
     ),
     "eligible": Feature(
         ("Job.eligible",),
-        lambda instance: any(job.eligible for job in instance.jobs),
+        lambda instance: any(column(instance.jobs, "eligible")),
     ),
     "requires": Feature(
         ("Job.requires", "NodeGroup.features"),
-        lambda instance: any(job.requires for job in instance.jobs),
+        lambda instance: any(column(instance.jobs, "requires")),
     ),
     "times": Feature(
         ("Job.times", "Shape.times"),
-        lambda instance: any(job.times or any(shape.times for shape in job.shapes) for job in instance.jobs),
+        lambda instance: (
+            any(column(instance.jobs, "times"))
+            or any(shape.times for shapes in column(instance.jobs, "shapes") for shape in shapes)
+        ),
     ),
     "shapes": Feature(
         ("Job.shapes",),
-        lambda instance: any(job.shapes for job in instance.jobs),
+        lambda instance: any(column(instance.jobs, "shapes")),
     ),
     "unavailable": Feature(
         ("Platform.unavailable",),
@@ -100,7 +105,7 @@ FEATURES: Mapping[str, Feature] = {
             "Cluster.resources",
             "Platform.resources",
         ),
-        lambda instance: any(job.asks_resources for job in instance.jobs),
+        lambda instance: bool(resources_asked(instance.jobs)),
     ),
     "limits": Feature(
         ("Instance.limits",),
@@ -108,23 +113,23 @@ FEATURES: Mapping[str, Feature] = {
     ),
     "max_clusters": Feature(
         ("Job.max_clusters",),
-        lambda instance: any(job.max_clusters is not None for job in instance.jobs),
+        lambda instance: any(column(instance.jobs, "max_clusters")),
     ),
     "min_tasks_per_cluster": Feature(
         ("Job.min_tasks_per_cluster",),
-        lambda instance: any(job.min_tasks_per_cluster is not None for job in instance.jobs),
+        lambda instance: any(column(instance.jobs, "min_tasks_per_cluster")),
     ),
     "slices": Feature(
         ("Job.slices",),
-        lambda instance: any(job.slices is not None for job in instance.jobs),
+        lambda instance: any(column(instance.jobs, "slices")),
     ),
     "level": Feature(
         ("Job.level", "Switch.level", "SwitchLevel.name", "SwitchLevel.required"),
-        lambda instance: any(job.level is not None and job.level.required for job in instance.jobs),
+        lambda instance: any(level is not None and level.required for level in column(instance.jobs, "level")),
     ),
     "lags": Feature(
         ("Job.lags",),
-        lambda instance: any(job.lags for job in instance.jobs),
+        lambda instance: any(column(instance.jobs, "lags")),
     ),
 }
 """Every feature by its name."""

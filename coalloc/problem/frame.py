@@ -37,10 +37,10 @@ class Frame:
     base: TimeBase
     constraints: tuple[Constraint, ...] = (Release(),)
 
-    @property
+    @cached_property
     def jobs(self) -> tuple[Job, ...]:
         """The jobs to schedule; everything else is indexed like them."""
-        return self.instance.jobs
+        return tuple(self.instance.jobs)
 
     @cached_property
     def capacities(self) -> tuple[int, ...]:
