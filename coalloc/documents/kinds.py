@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import os
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -167,7 +167,7 @@ def _plain(part: Any) -> Any:
         return part
     if isinstance(part, Written):
         return part.written()
-    if isinstance(part, (list, tuple)):
+    if isinstance(part, Sequence):
         return [_plain(inner) for inner in part]
     fields = part if isinstance(part, Mapping) else _present_fields(part)
     return {key.rstrip("_"): _plain(field) for key, field in fields.items()}
@@ -206,7 +206,7 @@ def _younger_fields(part: Any, version: int, path: str = "") -> Iterator[Fault]:
             yield Fault(f"{path}{name}", _younger(since, version))
     for name in holders:
         inner = getattr(part, name)
-        if isinstance(inner, tuple):
+        if isinstance(inner, Sequence):
             for i, one in enumerate(inner):
                 yield from _younger_fields(one, version, f"{path}{name}[{i}].")
         elif inner is not None:
@@ -222,7 +222,7 @@ def _versions(part: Any) -> Iterator[int]:
             yield since
     for name in holders:
         inner = getattr(part, name)
-        for one in inner if isinstance(inner, tuple) else () if inner is None else (inner,):
+        for one in inner if isinstance(inner, Sequence) else () if inner is None else (inner,):
             yield from _versions(one)
 
 

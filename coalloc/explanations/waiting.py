@@ -169,7 +169,7 @@ class _Waiting:
         first = min((j for j in waiting if self._queued[j] <= later), key=lambda j: (self._queued[j], j), default=own)
         if (self._queued[first], first) < (self._queued[own], own):
             return Obstacle("queue", "", None, None, (self._problem.jobs[first].id,))
-        together = tuple(p.job for p in self._schedule if p.start == placement.start and p is not placement)
+        together = tuple(p.job for p in self._schedule if p.start == placement.start and p.job != placement.job)
         return Obstacle("together" if together else "alone", "", None, None, together)
 
     def _lacking(self, j: int, free: Allocation, left: Sequence[float]) -> Obstacle | None:

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
 from coalloc.documents.text import quoted
 from coalloc.instance import read
+from coalloc.instance.columns import Columns
 from coalloc.instance.features import FEATURES
 from coalloc.instance.features.feature import Stated
 from coalloc.instance.processor_names import MAX_PROCESSORS, NO_NUMBER, ProcessorNames, Range
@@ -31,6 +33,14 @@ SMALLEST_POWER = 1e-100
 
 NODE_WATTS = ("off_watts", "idle_watts", "static_watts", "core_watts")
 """What nodes draw by themselves: not in a cluster with power states."""
+
+SAYING = tuple(
+    field.removeprefix("Job.")
+    for feature in FEATURES.values()
+    for field in feature.fields
+    if feature.has_faults and field.startswith("Job.")
+)
+"""Fields in which a job says something of others or of where it runs."""
 
 
 class Holding(NamedTuple):
@@ -104,7 +114,7 @@ def _places_faults(path: str, states: object, groups: list[read.Group] | None) -
 def workload_faults(instance: object) -> list[Fault]:
     """Return what is wrong between the jobs of an instance, those that run, and its platform."""
     jobs, running = read.listed(instance, "jobs"), read.listed(instance, "running")
-    ids = [read.text(job, "id") for job in jobs] + [read.text(read.field(run, "job"), "id") for run in running]
+    ids = read.each(read.text, jobs, "id") + [read.text(read.field(run, "job"), "id") for run in running]
     faults = read.duplicate_faults(ids, lambda i: _id_path(i, len(jobs)), "job id")
     platform = read.field(instance, "platform")
     processors = read.num_processors(platform)
@@ -124,28 +134,18 @@ def _size_faults(jobs: Sequence[object], processors: int) -> list[Fault]:
     """Return a fault for every job that is larger than the platform."""
     return [
         Fault(f"jobs[{i}].tasks", f"must be at most {processors} (all processors of the platform), got {shown(tasks)}")
-        for i, job in enumerate(jobs)
-        if (tasks := read.count(job, "tasks")) is not None and tasks > processors
+        for i, tasks in enumerate(read.each(read.count, jobs, "tasks"))
+        if tasks is not None and tasks > processors
     ]
 
 
 def _saying(jobs: Sequence[Any]) -> list[tuple[int, Any]]:
     """Return the jobs, with their places, that may say something of others or of where they run: few of most."""
+    if isinstance(jobs, Columns) and jobs.names.isdisjoint(SAYING):
+        return []
+    said_by = attrgetter(*SAYING)
     try:
-        return [
-            (i, job)
-            for i, job in enumerate(jobs)
-            if job.after
-            or job.eligible
-            or job.requires
-            or job.times
-            or job.shapes
-            or job.resources
-            or job.task_resources
-            or job.is_spread
-            or job.level
-            or job.lags
-        ]
+        return [(i, job) for i, job in enumerate(jobs) if any(said_by(job))]
     except AttributeError:  # they are as they were parsed
         return list(enumerate(jobs))
 

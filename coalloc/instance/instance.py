@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from coalloc.display.wording import plural
 from coalloc.documents.errors import CoallocError, InstanceError
 from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, NONE, SINCE_2, SINCE_3, Listed, Seconds, Text, Value, value
+from coalloc.instance.columns import Many, by_name, column
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.features import FEATURES
 from coalloc.instance.job import Job, longest_stated_time, resources_asked
@@ -103,7 +104,7 @@ class Instance(Value):
     """
 
     platform: Platform
-    jobs: Listed[Job]
+    jobs: Many[Job]
     running: Listed[RunningJob] = NONE
     name: Text = "instance"
     local_users: Listed[LocalUser] = NONE
@@ -115,16 +116,16 @@ class Instance(Value):
             raise InstanceError(faults)
 
     @cached_property
-    def job_by_id(self) -> dict[str, Job]:
+    def job_by_id(self) -> Mapping[str, Job]:
         """The jobs to schedule, by id."""
-        return {job.id: job for job in self.jobs}
+        return by_name(self.jobs, "id")
 
     @cached_property
     def origin(self) -> float:
         """Time from which the makespan counts, s: the earliest arrival, or 0 if there are running jobs."""
         if self.running or not self.jobs:
             return 0.0
-        return min(job.arrival for job in self.jobs)
+        return float(min(column(self.jobs, "arrival")))
 
     @cached_property
     def time_base(self) -> TimeBase:
@@ -137,13 +138,14 @@ class Instance(Value):
         """Upper bound on the makespan, s: all jobs one after another, each at its slowest, and all lags."""
         groups = [group for cluster in self.platform.clusters for group in cluster.nodes]
         slowness = max(1.0, *(1.0 / min(group.effective_power, group.availability) for group in groups))
-        in_turn = sum(map(longest_stated_time, self.jobs)) * slowness
-        in_turn += sum(max(0.0, lag.min) for job in self.jobs for lag in job.lags)
-        return max(max(self._last_times(), default=0.0) - self.origin, 0.0) + in_turn
+        has_others = bool(self.features & {"times", "shapes"})
+        in_turn: float = sum(map(longest_stated_time, self.jobs) if has_others else column(self.jobs, "base_time"))
+        waiting: float = sum(max(0.0, lag.min) for lags in column(self.jobs, "lags") for lag in lags)
+        return max(max(self._last_times(), default=0.0) - self.origin, 0.0) + (in_turn * slowness + waiting)
 
     def _last_times(self) -> Iterator[float]:
         """Yield the times, s, after which a job may have to start; outages that never end have but a beginning."""
-        yield from (job.arrival for job in self.jobs)
+        yield from column(self.jobs, "arrival")
         yield from (run.end for run in self.running)
         yield from (window.end if window.end <= NEVER else window.start for window in self.platform.unavailable)
         yield from (user.end for user in self.local_users)
@@ -151,12 +153,12 @@ class Instance(Value):
     @property
     def mean_base_time(self) -> float:
         """Mean reference run time of the jobs, s; slots given as percentages refer to it."""
-        return sum(job.base_time for job in self.jobs) / max(1, len(self.jobs))
+        return float(sum(column(self.jobs, "base_time"))) / max(1, len(self.jobs))
 
     @cached_property
     def largest_task_memory(self) -> float:
         """Largest memory demand of a task, running jobs included, MB; 0 if no job to schedule has a memory demand."""
-        asked = [job.memory or 0.0 for job in self.jobs]
+        asked = [memory or 0.0 for memory in column(self.jobs, "memory")]
         return max(*asked, *(run.job.memory or 0.0 for run in self.running), 0.0) if any(asked) else 0.0
 
     @cached_property

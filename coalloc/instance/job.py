@@ -7,7 +7,7 @@ parallel supercomputers", JSSPP (1996).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Self, cast
 
@@ -32,6 +32,7 @@ from coalloc.documents.values import (
     value,
 )
 from coalloc.instance.clusters import NodeGroup
+from coalloc.instance.columns import column
 from coalloc.instance.lags import Lag
 
 
@@ -257,7 +258,8 @@ def longest_stated_time(job: Job) -> float:
     return max(max([shape.base_time, *shape.times.values()]) for shape in job.in_shapes)
 
 
-def resources_asked(jobs: Iterable[Job]) -> tuple[str, ...]:
+def resources_asked(jobs: Sequence[Job]) -> tuple[str, ...]:
     """Return the names of the resources that jobs take something of, in order."""
-    takers = [job for job in jobs if job.asks_resources]
-    return tuple(sorted({name for job in takers for name in (*job.resources, *job.task_resources)}))
+    asked = set(zip(column(jobs, "resources"), column(jobs, "task_resources"), strict=True))
+    takers = [both for both in asked if any(amount for amounts in both for amount in amounts.values())]
+    return tuple(sorted({name for both in takers for amounts in both for name in amounts}))

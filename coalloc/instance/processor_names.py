@@ -8,6 +8,7 @@ never taken for a name.
 
 from __future__ import annotations
 
+import itertools
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
@@ -320,6 +321,51 @@ class RangeColumns:
         return Range(self.clusters[self.cluster[place]], *(int(column[place]) for column in columns)).text
 
 
+class ProcessorSets(Sequence[ProcessorNames]):
+    """Sets of names as columns, made when somebody looks; the ranges of sets that are the same object are held once.
+
+    Set i has the ranges ``stops[which[i] - 1]`` to ``stops[which[i]]`` of those that are packed.
+    """
+
+    __slots__ = ("_clusters", "_packed", "_stops", "_which")
+
+    def __init__(self, sets: Sequence[ProcessorNames]) -> None:
+        unique, which = distinct(sets)
+        ranges = range_columns(unique)
+        columns = (ranges.cluster, ranges.first, ranges.last, ranges.first_core, ranges.last_core)
+        self._clusters = ranges.clusters
+        self._packed = np.stack(columns, axis=1).astype(np.int32).tobytes()
+        self._stops = np.searchsorted(ranges.holder, np.arange(-1, len(unique)), side="right") * PACKED.size
+        self._which = which.astype(np.int32)
+
+    @property
+    def distinct(self) -> tuple[list[ProcessorNames], Ints]:
+        """The sets that are held, and which of them each is."""
+        stops = self._stops.tolist()
+        made = [self._made(*bounds) for bounds in itertools.pairwise(stops)]
+        return made, self._which.astype(np.int64)
+
+    def _made(self, begin: int, stop: int) -> ProcessorNames:
+        return ProcessorNames.packed(self._clusters, self._packed[begin:stop])
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    def __iter__(self) -> Iterator[ProcessorNames]:
+        made, which = self.distinct
+        return map(made.__getitem__, which.tolist())
+
+    @overload
+    def __getitem__(self, place: int) -> ProcessorNames: ...
+    @overload
+    def __getitem__(self, place: slice) -> ProcessorSets: ...
+    def __getitem__(self, place: int | slice) -> ProcessorNames | ProcessorSets:
+        if isinstance(place, slice):
+            return ProcessorSets([*self][place])
+        begin, stop = self._stops[self._which[place] :][:2]
+        return self._made(begin, stop)
+
+
 def range_columns(sets: Sequence[ProcessorNames]) -> RangeColumns:
     """Return the ranges of sets of names as columns, in the order of the sets."""
     offsets: dict[tuple[str, ...], int] = {}
@@ -336,6 +382,8 @@ def range_columns(sets: Sequence[ProcessorNames]) -> RangeColumns:
 
 def distinct(sets: Sequence[ProcessorNames]) -> tuple[list[ProcessorNames], Ints]:
     """Return the sets without those that are the same object as one before, and which of them each is."""
+    if isinstance(sets, ProcessorSets):
+        return sets.distinct
     index: dict[int, int] = {}
     which = np.fromiter((index.setdefault(id(names), len(index)) for names in sets), np.int64, len(sets))
     first = np.unique(which, return_index=True)[1]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
+from coalloc.instance.columns import Columns
 from coalloc.instance.processor_names import ProcessorNames, Range
+
+E = TypeVar("E")
 
 Group = tuple[int, int]
 """Nodes of a group, and processors of each."""
@@ -25,7 +28,14 @@ def field(holder: object, key: str) -> Any:
 def listed(holder: object, key: str) -> Sequence[Any]:
     """Return a field that is a list, an empty one where it is not."""
     found = field(holder, key)
-    return found if isinstance(found, (list, tuple)) else ()
+    return found if isinstance(found, (list, tuple, Columns)) else ()
+
+
+def each(field_of: Callable[[object, str], E | None], holders: Sequence[object], key: str) -> list[E | None]:
+    """Return a field of several; in columns it is as it must be."""
+    if isinstance(holders, Columns):
+        return [*holders.column(key)]
+    return [field_of(holder, key) for holder in holders]
 
 
 def text(holder: object, key: str) -> str | None:
@@ -103,6 +113,8 @@ def node_groups(platform: object) -> Iterator[tuple[str, object]]:
 
 def duplicate_faults(names: Sequence[str | None], path_of: Callable[[int], str], what: str) -> list[Fault]:
     """Return a fault for every name that stands before; ``path_of`` its index. ``None`` repeats nothing."""
+    if len(set(names)) == len(names):
+        return []
     first: dict[str, int] = {}
     return [
         Fault(path_of(i), f"must not repeat the {what} {quoted(name)} of {path_of(first[name])}")

@@ -53,10 +53,10 @@ class Allocations:
     scope: Scope
     declared: Declared
 
-    @property
+    @cached_property
     def jobs(self) -> tuple[Job, ...]:
         """The jobs to schedule; everything else is indexed like them."""
-        return self.instance.jobs
+        return tuple(self.instance.jobs)
 
     @cached_property
     def capacities(self) -> tuple[int, ...]:

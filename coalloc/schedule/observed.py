@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.columns import column
 from coalloc.instance.numbering import Intervals, UnknownProcessorError, intervals_of, places_within
 from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import capacity_limit
@@ -159,29 +160,28 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
     """
     placements, running = schedule.placements, instance.running
     placed = placed_jobs(instance, schedule)
-    start = np.fromiter([p.start for p in placements], np.float64, len(placements))
-    end = np.fromiter([p.end for p in placements], np.float64, len(placements))
+    start, end = _floats(placements, "start"), _floats(placements, "end")
     running_start = np.array([run.start for run in running], dtype=np.float64)
     running_end = np.array([run.end for run in running], dtype=np.float64)
-    tasks = _tasks_per_cluster(instance, [p.nodes for p in placements])
+    tasks = _tasks_per_cluster(instance, column(placements, "nodes"))
     held = _tasks_per_cluster(instance, [run.nodes for run in running])
-    loads = _loads(instance, [*placed, *(run.job for run in running)], np.concatenate([tasks, held]))
+    loads = _loads(instance, [(placed, tasks), ([run.job for run in running], held)])
     spans = np.concatenate([start, running_start]), np.concatenate([end, running_end])
     links, met_saturation = _link_loads(instance, spans, loads)
     return Observed(
         Jobs(
-            arrival=np.fromiter([job.arrival for job in placed], np.float64, len(placed)),
+            arrival=_floats(placed, "arrival"),
             start=start,
             end=end,
-            base_time=np.fromiter([job.base_time for job in placed], np.float64, len(placed)),
-            weight=np.fromiter([job.weight for job in placed], np.float64, len(placed)),
-            due_date=np.fromiter([_due(job) for job in placed], np.float64, len(placed)),
-            is_late=end > _deadlines(instance, placed) + instance.time_base.tolerances(end),
+            base_time=_floats(placed, "base_time"),
+            weight=_floats(placed, "weight"),
+            due_date=_latest(placed, "due_date"),
+            is_late=end > _latest(placed, "deadline") + instance.time_base.tolerances(end),
             processors=tasks.sum(axis=1),
             clusters=(tasks > 0).sum(axis=1),
             has_unmet_level=_unmet_levels(instance, placed, tasks),
             met_saturation=met_saturation[: len(placed)],
-            was_killed=np.fromiter([p.outcome == "killed" for p in placements], np.bool_, len(placements)),
+            was_killed=np.array([outcome == "killed" for outcome in column(placements, "outcome")], dtype=bool),
             first=ONE_GROUP,
         ),
         links,
@@ -192,32 +192,30 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
     )
 
 
-def _due(job: Job) -> float:
-    """Return the due date of a job, s; infinity where it has none."""
-    return math.inf if job.due_date is None else job.due_date
+def _floats(values: Sequence[Placement | Job], name: str) -> Floats:
+    """Return a field of jobs or placements."""
+    return np.array(column(values, name), dtype=np.float64)
 
 
 def _unmet_levels(instance: Instance, jobs: Sequence[Job], tasks: Ints) -> Truths:
     """Return whether each job prefers a level under no single switch of which all its tasks are."""
     found = np.zeros(len(jobs), dtype=bool)
-    for row, job in enumerate(jobs):
-        if job.level is not None and not job.level.required:
+    for row, level in enumerate(column(jobs, "level")):
+        if level is not None and not level.required:
             used = set(np.flatnonzero(tasks[row]).tolist())
-            found[row] = not any(used <= part for part in clusters_under(instance.platform, job.level.name))
+            found[row] = not any(used <= part for part in clusters_under(instance.platform, level.name))
     return found
 
 
-def _deadlines(instance: Instance, jobs: Sequence[Job]) -> Floats:
-    """Return the deadline of each job, s; infinity where it has none."""
-    if "deadline" not in instance.features:
-        return np.full(len(jobs), np.inf)
-    return np.array([np.inf if job.deadline is None else job.deadline for job in jobs])
+def _latest(jobs: Sequence[Job], name: str) -> Floats:
+    """Return a date of each job, s; infinity where it has none."""
+    return np.array([math.inf if date is None else date for date in column(jobs, name)], dtype=np.float64)
 
 
 def placed_jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:
     """Return the job of each placement, in its shape; raises where the instance does not have it."""
     placements = schedule.placements
-    if not ("shapes" in instance.features or any(p.shape for p in placements)):
+    if not ("shapes" in instance.features or any(column(placements, "shape"))):
         return _jobs_by_name(instance, placements)
     jobs = _jobs_by_name(instance, placements)
     return [_in_shape(job, placement) for job, placement in zip(jobs, placements, strict=True)]
@@ -242,15 +240,16 @@ def _in_shape(job: Job, placement: Placement) -> Job:
 
 
 def _jobs_by_name(instance: Instance, placements: Sequence[Placement]) -> Sequence[Job]:
-    if [p.job for p in placements] == [job.id for job in instance.jobs]:
+    names = column(placements, "job")
+    if names == column(instance.jobs, "id"):
         return instance.jobs
-    unknown = [p.job for p in placements if p.job not in instance.job_by_id]
+    unknown = [name for name in names if name not in instance.job_by_id]
     if unknown:
         raise CoallocError(
             f"the schedule places job {visible(unknown[0])}, which is not in the instance; "
             "`coalloc check` lists all violations"
         )
-    return [instance.job_by_id[p.job] for p in placements]
+    return [instance.job_by_id[name] for name in names]
 
 
 def intervals_held(instance: Instance, nodes: Sequence[ProcessorNames]) -> Intervals:
@@ -350,16 +349,19 @@ def _link_loads(instance: Instance, spans: tuple[Floats, Floats], loads: Floats)
     return LinkLoads(_distinct([link.name for link in links]), bandwidths, instants, totals), met
 
 
-def _loads(instance: Instance, jobs: Sequence[Job], tasks: Ints) -> Floats:
-    """Return the load of each job on each link, MB/s; ``tasks`` per job and cluster."""
+def _loads(instance: Instance, parts: Sequence[tuple[Sequence[Job], Ints]]) -> Floats:
+    """Return the load of each job on each link, MB/s; parts are jobs, and the tasks of each in each cluster."""
     links = instance.platform.links
-    loads = np.zeros((len(jobs), len(links)))
-    rows = [row for row in np.flatnonzero((tasks > 0).sum(axis=1) > 1).tolist() if jobs[row].tasks > 1]
-    in_all = np.array([jobs[row].tasks for row in rows], dtype=np.float64)
-    task_bandwidth = np.array([jobs[row].task_bandwidth for row in rows], dtype=np.float64)
+    in_all, task_bandwidth = (
+        np.concatenate([_floats(jobs, name) for jobs, _ in parts]) for name in ("tasks", "task_bandwidth")
+    )
+    tasks = np.concatenate([in_clusters for _, in_clusters in parts])
+    loads = np.zeros((len(tasks), len(links)))
+    rows = np.flatnonzero(((tasks > 0).sum(axis=1) > 1) & (in_all > 1.0))
+    placed = tasks[rows]
     for k, link in enumerate(links):
-        inside = tasks[np.ix_(rows, sorted(link.clusters))].sum(axis=1).astype(np.float64)
-        loads[rows, k] = all_to_all_load(inside, in_all, task_bandwidth)
+        inside = placed[:, sorted(link.clusters)].sum(axis=1).astype(np.float64)
+        loads[rows, k] = all_to_all_load(inside, in_all[rows], task_bandwidth[rows])
     return loads
 
 

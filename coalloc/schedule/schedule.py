@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -22,8 +22,9 @@ from coalloc.display.html import heading, table
 from coalloc.display.wording import duration_text, plural
 from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
-from coalloc.documents.values import LEFT_OUT, SINCE_2, Listed, PositiveSeconds, Text, Value, value
+from coalloc.documents.values import LEFT_OUT, SINCE_2, PositiveSeconds, Text, Value, value
 from coalloc.instance import Instance
+from coalloc.instance.columns import Many, by_name, column
 from coalloc.instance.numbering import Intervals, Numbering, names_of
 from coalloc.instance.processor_names import NamesField, ProcessorNames
 
@@ -112,7 +113,7 @@ class Schedule(Value):
     1  J2  100.0  160.0
     """
 
-    placements: Listed[Placement]
+    placements: Many[Placement]
     slot: PositiveSeconds | None = None
     instance: Text = "instance"
 
@@ -123,8 +124,8 @@ class Schedule(Value):
         return len(self.placements)
 
     @cached_property
-    def _by_job(self) -> dict[str, Placement]:
-        return {placement.job: placement for placement in self.placements}
+    def _by_job(self) -> Mapping[str, Placement]:
+        return by_name(self.placements, "job")
 
     def __getitem__(self, job: str) -> Placement:
         """Return the placement of a job by its id; raise ``KeyError`` if there is none."""
@@ -150,16 +151,16 @@ class Schedule(Value):
         import pandas as pd
 
         columns = ["job", "start", "end", "nodes", "outcome"]
-        if any(placement.shape for placement in self.placements):
+        if any(column(self.placements, "shape")):
             columns.append("shape")
-        return pd.DataFrame([[getattr(p, c) for c in columns] for p in self.placements], columns=columns)
+        return pd.DataFrame({name: [*column(self.placements, name)] for name in columns})
 
     @property
     def _summary(self) -> str:
         """What it is, in half a line."""
         if not self.placements:
             return "no placements"
-        first, last = min(p.start for p in self.placements), max(p.end for p in self.placements)
+        first, last = min(column(self.placements, "start")), max(column(self.placements, "end"))
         slot = "" if self.slot is None else f", slot {duration_text(self.slot)}"
         return f"{plural(len(self), 'placement')} from {duration_text(first)} to {duration_text(last)}{slot}"
 

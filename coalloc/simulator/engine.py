@@ -16,6 +16,7 @@ import numpy as np
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resources
+from coalloc.instance.columns import column
 from coalloc.problem.execution import execution_time
 from coalloc.simulator.clock import Change, Clock, Handler, Kind, Passes
 from coalloc.simulator.contention import Contention
@@ -40,6 +41,11 @@ MAX_IDLE_INSTANTS = 1_000_000
 
 MAX_KNOWN = 100_000
 """Sets of processors that are remembered, so that jobs share equal ones."""
+
+SPREAD = frozenset({"max_clusters", "min_tasks_per_cluster", "slices", "level"})
+"""Features that restrict how the tasks of a job are spread over clusters."""
+PLACED = frozenset({"eligible", "requires", "resources"}) | SPREAD
+"""Features, besides memory, that restrict where the tasks of a job run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +135,9 @@ class Engine:
         if router is None and len(partitions) > 1:
             raise CoallocError(f"a simulation with {len(partitions)} sites requires a router")
         instance = as_resources(instance)
-        self._jobs = [*instance.jobs]
-        """The jobs; those of several shapes, once they have started, in the shape that they run in."""
+        self._jobs = instance.jobs
+        self._present: dict[int, Job] = {}
+        """The jobs from arrival to end; those of several shapes, once they have started, in the one they run in."""
         self._shapes: dict[int, int] = {}
         self._is_moldable = "shapes" in instance.features
         self._is_per_event, self._kill, self._report = passes == "per-event", kill, report
@@ -141,7 +148,7 @@ class Engine:
             changes = merge(changes, user_changes(instance), key=lambda change: change.time)
         if {"unavailable", "start"} & instance.features:
             changes = merge(changes, self._closing_changes(instance), key=lambda change: change.time)
-        self._clock = Clock([job.arrival for job in self._jobs], passes, changes, instance.time_base)
+        self._clock = Clock(column(self._jobs, "arrival"), passes, changes, instance.time_base)
         self._contention = Contention(instance.platform)
         sources = [self._contention, *sources] if self._contention.is_possible else [*sources]
         self._progress = Progress(sources)
@@ -154,7 +161,7 @@ class Engine:
         part = partitions[0].policy.scope if len(partitions) == 1 else "site"
         narrowest = [min(j.in_shapes, key=lambda s: s.tasks) for j in self._jobs] if self._is_moldable else self._jobs
         refuse_too_large(narrowest, max(site.largest_job for site in self._sites), part)
-        if self._sharing is None:
+        if self._sharing is None and (instance.largest_task_memory or PLACED & instance.features):
             refuse_unplaceable(narrowest, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
         self._running: dict[int, Running] = {}
@@ -246,7 +253,7 @@ class Engine:
                 rng=rng,
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
                 is_choosy=bool({"eligible", "requires"} & instance.features),
-                is_spread=any(job.is_spread for job in instance.jobs),
+                is_spread=bool(SPREAD & instance.features),
                 is_timed="times" in instance.features,
                 takers=instance.jobs if instance.resources_asked else (),
                 is_moldable=self._is_moldable,
@@ -367,20 +374,25 @@ class Engine:
     def _arrive(self, index: int) -> None:
         """Let a job arrive at a site."""
         self._idle_instants = 0
-        job = as_described(self._jobs[index])
+        job = self._described(index)
         if self._router is not None:
             self._homes[index] = self._routed(job, self._router)
         self._homes[index].arrive(index, job)
 
     def _arrive_together(self, gang: Gang) -> None:
         """Let the jobs of a gang arrive at a site as one."""
-        members = [as_described(self._jobs[j]) for j in gang.members]
+        members = list(map(self._described, gang.members))
         whole = gang.merged(members)
         if self._router is not None:
             site = self._routed(whole, self._router)
             for j in gang.members:
                 self._homes[j] = site
         self._homes[gang.members[0]].arrive_together(gang.members, members, whole)
+
+    def _described(self, index: int) -> Job:
+        """Return a job that arrives, as its user describes it."""
+        job = self._present[index] = self._jobs[index]
+        return as_described(job)
 
     def _routed(self, job: Job, router: Router) -> Site:
         """Return the site to which the router sends a job."""
@@ -410,6 +422,7 @@ class Engine:
 
     def _finish(self, index: int, site: Site) -> None:
         running = self._running.pop(index)
+        self._present.pop(index, None)
         self._let_go(index)
         site.end(running)
         if self._hears_ends is not None:
@@ -503,7 +516,7 @@ class Engine:
         self._starts[index] = running.start
         self._processors[index] = self._known_processors.setdefault(processors, processors)
         self._running[index] = running
-        job = self._jobs[index]
+        job = self._present[index]
         if job.shapes:
             job = self._take_shape(index, running)
         if self._is_steady:
@@ -516,18 +529,18 @@ class Engine:
 
     def _take_shape(self, index: int, running: Running) -> Job:
         """Note the shape in which a job has started, and return the rigid job that it is from now on."""
-        shapes = self._jobs[index].in_shapes
+        shapes = self._present[index].in_shapes
         number = next(n for n, shape in enumerate(shapes) if shape.tasks == running.job.tasks)
-        self._shapes[index], self._jobs[index] = number, shapes[number]
+        self._shapes[index], self._present[index] = number, shapes[number]
         return shapes[number]
 
     def _expect(self, ends: Ends) -> None:
         """Expect jobs to end; refuse one that never would."""
         for index, end in ends:
-            if end == math.inf and self._contention.stops(index, self._jobs[index]):
+            if end == math.inf and self._contention.stops(index, self._present[index]):
                 raise self._fault(
                     self._homes[index],
-                    f"job {quoted(self._jobs[index].id)} uses a link without bandwidth and would never end; "
+                    f"job {quoted(self._present[index].id)} uses a link without bandwidth and would never end; "
                     "give the link a bandwidth or use a policy that respects link capacities",
                 )
             self._expect_end(index, self._running[index], end)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from coalloc.checker import check
 from coalloc.documents.errors import InternalError
-from coalloc.documents.values import unchecked
 from coalloc.instance import CoallocError, Instance, InstanceError
+from coalloc.instance.columns import Columns, column
 from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.numbering import names_of
-from coalloc.instance.processor_names import ProcessorNames
+from coalloc.instance.processor_names import ProcessorNames, ProcessorSets
 from coalloc.measures.metrics import metrics
 from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
@@ -33,7 +34,6 @@ from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
-from coalloc.system.garbage import no_collection
 
 ON_SHARED_NODES = frozenset({"deadline", "after", "eligible", "requires", "shapes", "unavailable", "start"})
 """The features that runs on time-shared nodes support: a node has one speed there, and tasks share its memory alone."""
@@ -113,21 +113,18 @@ def _in_first_shapes(instance: Instance) -> Instance:
 def schedule_of_run(instance: Instance, run: Run) -> Schedule:
     """Return the schedule of a run, jobs in the order of the instance."""
     names = _names(instance, run)
-    placement = unchecked(Placement)
-    rows = zip(instance.jobs, run.starts, run.ends, run.processors, strict=True)
-    with no_collection():
-        placements = tuple(
-            placement(
-                job.id,
-                start,
-                end,
-                names[processors],
-                "killed" if index in run.killed else "completed",
-                run.shapes.get(index, 0),
-            )
-            for index, (job, start, end, processors) in enumerate(rows)
-        )
-    return Schedule(placements, instance=instance.name)
+    jobs = range(len(instance.jobs))
+    columns: dict[str, Sequence[object]] = {
+        "job": column(instance.jobs, "id"),
+        "start": array("d", run.starts),
+        "end": array("d", run.ends),
+        "nodes": ProcessorSets([names[processors] for processors in run.processors]),
+    }
+    if run.killed:
+        columns["outcome"] = ["killed" if index in run.killed else "completed" for index in jobs]
+    if run.shapes:
+        columns["shape"] = [run.shapes.get(index, 0) for index in jobs]
+    return Schedule(Columns(Placement, columns), instance=instance.name)
 
 
 def _names(instance: Instance, run: Run) -> dict[Processors, ProcessorNames]:

@@ -18,8 +18,9 @@ from coalloc.documents.arguments import public
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
+from coalloc.instance.columns import Columns
 from coalloc.workloads.sacct_records import Drop, SacctRecord, Unit, read_records
-from coalloc.workloads.swf import Broken, chosen_platform, with_remedy
+from coalloc.workloads.swf import Broken, chosen_platform, no_jobs, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord
 from coalloc.workloads.swf_rules import Change, Oversize, SwfJob, apply_rules, counted
 
@@ -186,11 +187,15 @@ def read_sacct_with_report(
     """
     reading = _Reading(os.fspath(path), platform, options)
     reading.read()
-    jobs = reading.ruled()
+    jobs, columns = reading.ruled(), no_jobs() | {"memory": []}
     epoch = min((ruled.arrival for ruled in jobs), default=0.0)
+    for ruled in jobs:
+        job = _job(ruled, epoch, platform)
+        for name, column in columns.items():
+            column.append(getattr(job, name))
     instance = Instance(
         platform,
-        [_job(ruled, epoch, platform) for ruled in jobs],
+        Columns(Job, columns),
         name=options.name or Path(reading.source).name.partition(".")[0] or "trace",
     )
     report = SacctReport(

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -24,8 +24,9 @@ from coalloc.documents.errors import ArgumentError
 from coalloc.documents.sentences import shown
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
-from coalloc.documents.values import NonNegative, Share, Text, Value, unchecked, value
+from coalloc.documents.values import NonNegative, Share, Text, Value, value
 from coalloc.instance import Cluster, CoallocError, Fault, Instance, InstanceError, Job, NodeGroup, Platform
+from coalloc.instance.columns import Columns
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import order_faults
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
@@ -33,15 +34,8 @@ from coalloc.workloads.swf_rules import FATES, INVALID, Change, Invalid, Oversiz
 
 LOGGER = logging.getLogger(__name__)
 
-MAX_SHARED = 100_000
-"""Values that jobs share where they are equal (users, estimates, run times); while reading they take 10 MB at most."""
-
-_checked_job = unchecked(Job)
-"""A job of what the rules let pass: they keep all that the fields of a job ask for."""
-
 Broken = Literal["error", "drop"]
 Communication = Literal["none", "seeded"]
-V = TypeVar("V", float, str)
 
 
 @value(error=ArgumentError)
@@ -160,6 +154,12 @@ def with_remedy(faults: Sequence[Fault]) -> list[Fault]:
     return [*others, Fault(last.path, f'{last.sentence} (broken="drop" or --broken drop skips malformed lines)')]
 
 
+def no_jobs() -> dict[str, Any]:
+    """Return the columns of a trace without jobs, to which jobs are appended."""
+    times = {name: array("d") for name in ("base_time", "processing_share", "task_bandwidth", "arrival", "estimate")}
+    return {"id": [], "tasks": array("q"), **times, "user": []}
+
+
 @dataclass(slots=True)
 class _Reading:
     """A trace while it is read: what has been seen, and the jobs kept so far."""
@@ -170,14 +170,14 @@ class _Reading:
     rng: np.random.Generator
     keeps_records: bool = False
     records: list[SwfRecord] = field(default_factory=list)
-    jobs: list[Job] = field(default_factory=list)
+    jobs: dict[str, Any] = field(default_factory=no_jobs)
+    users: dict[int, str] = field(default_factory=dict)
     waits: array[float] = field(default_factory=lambda: array("d"))
     changes: Counter[Change] = field(default_factory=Counter)
     broken: list[Fault] = field(default_factory=list)
     num_broken: int = 0
     num_records: int = 0
     position: int = 0
-    values: dict[float | str, Any] = field(default_factory=dict)
 
     def read(self) -> None:
         """Read up to the end of the slice; raise for broken lines, or a trace that ends before it."""
@@ -190,7 +190,7 @@ class _Reading:
                 break
         if self.broken and self.options.broken == "error":
             raise InstanceError(with_remedy(self.broken), self.source)
-        if self.options.slice is not None and (not self.jobs or self.position < (self.options.stop or 0)):
+        if self.options.slice is not None and (not self.waits or self.position < (self.options.stop or 0)):
             sentence = f"must be within the {self.position} valid jobs of the trace, got {shown(self.options.slice)}"
             raise InstanceError([Fault("slice", sentence)], self.source)
 
@@ -213,7 +213,8 @@ class _Reading:
             return
         if self.position >= self.options.start:
             self.changes.update(changes)
-            self.jobs.append(self.job_of(record, job, share, bsbw))
+            for column, content in zip(self.jobs.values(), self.fields_of(record, job, share, bsbw), strict=True):
+                column.append(content)
             self.waits.append(record.wait)
             if self.keeps_records:
                 self.records.append(record)
@@ -227,28 +228,25 @@ class _Reading:
         (bsbw,) = draw_bsbw(self.rng, self.options.bsbw_low, self.options.bsbw_high, 1)
         return share, bsbw
 
-    def job_of(self, record: SwfRecord, job: SwfJob, share: float, bsbw: float) -> Job:
-        return _checked_job(
+    def fields_of(self, record: SwfRecord, job: SwfJob, share: float, bsbw: float) -> tuple[object, ...]:
+        """Return what the columns take of a job: the rules keep all that its fields ask for."""
+        return (
             str(record.number),
             job.processors,
-            self.shared(job.run),
-            self.shared(share),
+            job.run,
+            share,
             bearable_task_bandwidth(bsbw, job.processors, self.platform) if bsbw else 0.0,
             job.submit,
-            self.shared(job.estimate),
-            self.shared(str(record.user)) if record.user >= 0 else None,
+            job.estimate,
+            self.users.setdefault(record.user, str(record.user)) if record.user >= 0 else None,
         )
 
-    def shared(self, number_or_text: V) -> V:
-        """Return an equal value of an earlier job, else the value itself."""
-        if len(self.values) < MAX_SHARED:
-            return cast(V, self.values.setdefault(number_or_text, number_or_text))
-        return cast(V, self.values.get(number_or_text, number_or_text))
-
     def instance(self) -> Instance:
-        earliest = min((job.arrival for job in self.jobs), default=0.0) if self.options.shifts else 0.0
-        jobs = tuple(job.replace(arrival=job.arrival - earliest) for job in self.jobs) if earliest else self.jobs
-        return Instance(self.platform, tuple(jobs), name=self.options.name or self.default_name())
+        arrivals = self.jobs["arrival"]
+        earliest = min(arrivals, default=0.0) if self.options.shifts else 0.0
+        shifted = array("d", (arrival - earliest for arrival in arrivals)) if earliest else arrivals
+        jobs = Columns(Job, self.jobs | {"arrival": shifted})
+        return Instance(self.platform, jobs, name=self.options.name or self.default_name())
 
     def default_name(self) -> str:
         stem = Path(self.source).name.removesuffix(".gz").removesuffix(".swf") or "trace"
@@ -259,7 +257,7 @@ class _Reading:
             self.source,
             self.options,
             self.num_records,
-            len(self.jobs),
+            len(self.waits),
             dict(self.changes),
             tuple(self.broken),
             self.num_broken,

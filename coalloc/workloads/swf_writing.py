@@ -20,6 +20,7 @@ from coalloc.documents.arguments import public
 from coalloc.documents.storage import FilePath, compressed, write_atomically
 from coalloc.documents.text import quoted, shortened, visible
 from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.columns import column
 from coalloc.schedule import Placement, Schedule
 from coalloc.workloads.swf_records import LARGEST_WHOLE, SwfRecord
 from coalloc.workloads.swf_rules import counted
@@ -138,10 +139,11 @@ def swf_text(
     """Return the trace as a text, and what it does not hold; ``known``: of what log, and how, the jobs have run."""
     if schedule is not None:
         _check_jobs(instance, schedule)
-    jobs = sorted(instance.jobs, key=lambda job: job.arrival)
+    order = sorted(range(len(instance.jobs)), key=column(instance.jobs, "arrival").__getitem__)
     losses = Counter(loss for job in instance.jobs for loss in _job_losses(job))
     losses[Loss.RUNNING] = len(instance.running)
-    losses[Loss.ORDER] = sum(written is not given for written, given in zip(jobs, instance.jobs, strict=True))
+    losses[Loss.ORDER] = sum(written != given for written, given in enumerate(order))
+    jobs = [instance.jobs[place] for place in order]
     records = []
     written = _records(jobs, schedule, losses) if known is None else _kept(jobs, known, losses)
     for record in written:

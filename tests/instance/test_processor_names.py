@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob
 from coalloc.instance.numbering import UnknownProcessorError, intervals_of, names_of
-from coalloc.instance.processor_names import MAX_PROCESSORS, ProcessorNames, Range, range_of
+from coalloc.instance.processor_names import MAX_PROCESSORS, ProcessorNames, ProcessorSets, Range, distinct, range_of
 from coalloc.schedule import Placement, Schedule
 from coalloc.schedule.files import read_schedule, write_schedule
 from coalloc.simulator.processors import intervals_of as intervals_of_bits
@@ -92,6 +92,23 @@ def test_ranges_follow_from_the_names_alone(given_texts):
     assert names.texts == one_by_one.texts == ProcessorNames(names.texts).texts
     assert names == one_by_one
     assert len(names.texts) <= len(given_texts)
+
+
+@LAW
+@given(st.lists(st.lists(texts, max_size=3), max_size=4), st.lists(st.integers(0, 3), max_size=6))
+def test_sets_as_columns_are_the_sets_that_are_given(some, numbers):
+    # The same object several times, equal ones, and clusters that come in different orders.
+    given_sets = [ProcessorNames(given_texts) for given_texts in some]
+    listed = [given_sets[number] for number in numbers if number < len(given_sets)]
+    sets = ProcessorSets(listed)
+    assert [*sets] == listed
+    assert [sets[i] for i in range(-len(listed), len(listed))] == [*listed, *listed]
+    assert [*sets[1:-1]] == listed[1:-1]
+    unique, which = distinct(sets)
+    assert len(unique) == len({id(names) for names in listed})
+    assert [unique[number] for number in which] == listed
+    with pytest.raises(IndexError):
+        sets[len(listed)]
 
 
 @LAW

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem.allocation import allocation_of, node_classes
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
+from coalloc.schedule.files import read_schedule, write_schedule
 from tests.strategies import LAW, instances, list_schedule
 
 PLATFORM = Platform((Cluster("C1", (NodeGroup(2, 1.0), NodeGroup(2, 0.5)), 1.0),))
@@ -28,6 +34,48 @@ def test_a_schedule_is_a_collection_of_placements():
     assert list(frame.columns) == ["job", "start", "end", "nodes", "outcome"]
     assert frame.to_numpy().tolist()[1] == ["B", 1.0, 3.0, ("C1/0", "C1/1"), "killed"]
     assert list(Schedule(()).to_frame().columns) == list(frame.columns)
+
+
+def test_a_simulated_schedule_is_that_of_its_placements(tmp_path):
+    # J1 holds one processor from 1 to 11 s, J2 two from 2 to 22 s; until then three are not free for J3.
+    pool = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=10.0)])
+    jobs = [Job(f"J{n}", tasks=n, base_time=10.0 * n, arrival=float(n)) for n in (1, 2, 3)]
+    schedule = coalloc.simulate(Instance(pool, jobs), "fcfs").schedule
+    same = Schedule(
+        [
+            Placement("J1", 1.0, 11.0, ["C1/0"]),
+            Placement("J2", 2.0, 22.0, ["C1/1-2"]),
+            Placement("J3", 22.0, 52.0, ["C1/0-2"]),
+        ]
+    )
+    assert (schedule, hash(schedule), repr(schedule)) == (same, hash(same), repr(same))
+    assert (schedule["J2"], schedule.placements[-1]) == (same["J2"], same.placements[-1])
+    assert schedule.placements[:2] == same.placements[:2]
+    assert schedule.to_frame().equals(same.to_frame())
+    assert pickle.loads(pickle.dumps(schedule)) == same
+    for number, written in enumerate((schedule, same)):
+        write_schedule(written, tmp_path / f"{number}.json")
+    assert (tmp_path / "0.json").read_bytes() == (tmp_path / "1.json").read_bytes()
+    assert read_schedule(tmp_path / "0.json") == schedule
+    with pytest.raises(KeyError, match="no placement of job 'J4'"):
+        schedule["J4"]
+
+
+def test_a_simulated_placement_takes_its_times_and_the_number_of_its_processors():
+    # Id, start and end 8 each, the texts of the ids being those of the jobs, and 4 for which of the sets of processors,
+    # of which there is one here. All else, such as that set, takes less than 4 a job.
+    pool = Platform([Cluster("C1", [NodeGroup(1, power=1.0)], link_bandwidth=10.0)])
+    instance = Instance(pool, [Job(f"J{n}", tasks=1, base_time=1.0, arrival=float(n)) for n in range(4000)])
+    coalloc.simulate(instance, "fcfs")
+    tracemalloc.start()
+    try:
+        schedule = coalloc.simulate(instance, "fcfs").schedule
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(schedule) == 4000
+    assert held <= (3 * 8 + 4 + 4) * 4000
 
 
 @pytest.mark.parametrize(

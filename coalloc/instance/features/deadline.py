@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
+from coalloc.instance.columns import column
 from coalloc.instance.constraints import TimeBounds
 from coalloc.instance.features.feature import Condition, Feature, of_job
 
@@ -27,7 +28,7 @@ def _conditions(instance: Instance) -> Iterator[Condition]:
 
 FEATURE = Feature(
     fields=("Job.deadline",),
-    is_used=lambda instance: any(job.deadline is not None for job in instance.jobs),
+    is_used=lambda instance: any(time is not None for time in column(instance.jobs, "deadline")),
     declare=_declare,
     conditions=_conditions,
 )

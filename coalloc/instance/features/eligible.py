@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
 from coalloc.instance import read
+from coalloc.instance.columns import column
 from coalloc.instance.constraints import AllowedNodes
 from coalloc.instance.features.feature import Condition, Feature, Stated, of_job
 
@@ -47,7 +48,7 @@ def _conditions(instance: Instance) -> Iterator[Condition]:
 
 FEATURE = Feature(
     fields=("Job.eligible",),
-    is_used=lambda instance: any(job.eligible for job in instance.jobs),
+    is_used=lambda instance: any(column(instance.jobs, "eligible")),
     faults=_faults,
     declare=_declare,
     conditions=_conditions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -44,9 +44,9 @@ class Condition(NamedTuple):
     left_out: Callable[[Instance], Instance]
 
 
-def none_of_it(_: object) -> Iterator[object]:
-    """Yield nothing: a feature that has no such side."""
-    return iter(())
+def no_faults(_: Stated) -> Iterable[Fault]:
+    """Return nothing: whatever the fields allow is right."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,16 @@ class Feature:
 
     fields: tuple[str, ...]
     is_used: Callable[[Instance], bool]
-    faults: Callable[[Stated], Iterable[Fault]] = lambda _: ()
+    faults: Callable[[Stated], Iterable[Fault]] = no_faults
     platform_faults: Callable[[object], Iterable[Fault]] = lambda _: ()
     declare: Callable[[Instance], Iterable[Declaration]] = lambda _: ()
     waits: Callable[[Instance], Iterable[Wait]] = lambda _: ()
     conditions: Callable[[Instance], Iterable[Condition]] = lambda _: ()
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether something may be wrong with what jobs state of it, beyond the fields by themselves."""
+        return self.faults is not no_faults
 
 
 class UnsupportedFeature(CoallocError):  # noqa: N818 - what it is, not that it is an error

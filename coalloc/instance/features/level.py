@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
 from coalloc.instance import read
+from coalloc.instance.columns import column
 from coalloc.instance.features.feature import Condition, Feature, Stated, of_job
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _conditions(instance: Instance) -> Iterator[Condition]:
 
 FEATURE = Feature(
     fields=("Job.level", "Switch.level", "SwitchLevel.name", "SwitchLevel.required"),
-    is_used=lambda instance: any(job.level is not None and job.level.required for job in instance.jobs),
+    is_used=lambda instance: any(level is not None and level.required for level in column(instance.jobs, "level")),
     faults=_faults,
     platform_faults=_platform_faults,
     conditions=_conditions,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from coalloc.display.wording import plural
 from coalloc.documents.text import quoted
+from coalloc.instance.columns import column
 from coalloc.instance.features.feature import Condition, Feature, of_job
 
 if TYPE_CHECKING:
@@ -22,6 +23,6 @@ def _conditions(instance: Instance) -> Iterator[Condition]:
 
 FEATURE = Feature(
     fields=("Job.max_clusters",),
-    is_used=lambda instance: any(job.max_clusters is not None for job in instance.jobs),
+    is_used=lambda instance: any(column(instance.jobs, "max_clusters")),
     conditions=_conditions,
 )

@@ -118,7 +118,7 @@ FEATURE = Feature(
         *("Job.resources", "Job.task_resources", "NodeGroup.resources", "Cluster.resources"),
         "Platform.resources",
     ),
-    is_used=lambda instance: any(job.asks_resources for job in instance.jobs),
+    is_used=lambda instance: bool(instance.resources_asked),
     faults=_faults,
     platform_faults=_platform_faults,
     conditions=_conditions,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
 from coalloc.instance import read
+from coalloc.instance.columns import column
 from coalloc.instance.features.feature import Feature, Stated
 
 
@@ -30,6 +31,6 @@ def _faults(stated: Stated) -> Iterator[Fault]:
 
 FEATURE = Feature(
     fields=("Job.shapes",),
-    is_used=lambda instance: any(job.shapes for job in instance.jobs),
+    is_used=lambda instance: any(column(instance.jobs, "shapes")),
     faults=_faults,
 )

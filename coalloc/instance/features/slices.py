@@ -9,6 +9,7 @@ from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
 from coalloc.documents.text import quoted
 from coalloc.instance import read
+from coalloc.instance.columns import column
 from coalloc.instance.features.feature import Condition, Feature, Stated, of_job
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _conditions(instance: Instance) -> Iterator[Condition]:
 
 FEATURE = Feature(
     fields=("Job.slices",),
-    is_used=lambda instance: any(job.slices is not None for job in instance.jobs),
+    is_used=lambda instance: any(column(instance.jobs, "slices")),
     faults=_faults,
     conditions=_conditions,
 )

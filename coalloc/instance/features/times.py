@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
 from coalloc.instance import read
+from coalloc.instance.columns import column
 from coalloc.instance.features.feature import Feature, Stated
 
 
@@ -31,6 +32,9 @@ def _faults(stated: Stated) -> Iterator[Fault]:
 
 FEATURE = Feature(
     fields=("Job.times", "Shape.times"),
-    is_used=lambda instance: any(shape.times for job in instance.jobs for shape in job.in_shapes),
+    is_used=lambda instance: (
+        any(column(instance.jobs, "times"))
+        or any(shape.times for shapes in column(instance.jobs, "shapes") for shape in shapes)
+    ),
     faults=_faults,
 )
