@@ -161,8 +161,8 @@ def _progress(rows: Rows, loads: Floats, network: Sequence[Link], named: _NamedP
 
 def _parts(rows: Rows) -> tuple[Floats, Floats]:
     """Return ``Tb * sigma * SP`` and ``Tb * (1 - sigma)`` of each row, s; SC stretches only the second."""
-    base_time = rows.column(attrgetter("base_time"), math.nan)
-    share = rows.column(attrgetter("processing_share"), math.nan)
+    base_time = rows.column("base_time", math.nan)
+    share = rows.column("processing_share", math.nan)
     return base_time * share * rows.slowdown, base_time * (1.0 - share)
 
 

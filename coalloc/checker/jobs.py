@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from coalloc.checker.rule import Case, Rule, Violation, counted, listed
 from coalloc.instance import visible
+from coalloc.instance.columns import column
 from coalloc.schedule import Schedule
 
 
@@ -35,7 +36,7 @@ def _other_instance(case: Case) -> Iterator[Violation]:
 def _placed_once(case: Case) -> Iterator[Violation]:
     """Yield jobs that are missing, placed twice, or not to be placed at all."""
     rows, instance = case.rows, case.instance
-    if rows.ids[rows.num_running :] == list(instance.job_by_id):
+    if rows.ids[rows.num_running :] == column(instance.jobs, "id"):
         return
     times = Counter(placement.job for placement in rows.placements)
     for name in instance.job_by_id:

@@ -67,7 +67,7 @@ def _memory(case: Case) -> Iterator[Violation]:
     rows = case.rows
     memory = [group.memory for cluster in case.instance.platform.clusters for group in cluster.nodes]
     limits = np.array([math.inf if limit is None else capacity_limit(limit) for limit in memory])
-    asked = rows.column(lambda job: job.memory or 0.0, 0.0)
+    asked = rows.column("memory", 0.0, lambda amount: amount or 0.0)
     # A node has at most a task per core, unless two rows hold a processor at once.
     most = math.inf if case.has_found("overlap") else rows.groups.cores * asked.max(initial=0.0)
     is_tight = np.isfinite(limits) & ~(most <= limits)

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from operator import attrgetter
 
 import numpy as np
 
@@ -22,7 +21,7 @@ def _processors(case: Case) -> Iterator[Violation]:
     """Yield placements that do not name exactly ``tasks`` distinct processors of the platform."""
     rows = case.rows
     sizes, is_known = rows.sets.sizes[rows.held], rows.sets.is_known[rows.held]
-    tasks = rows.column(attrgetter("tasks"), math.nan)
+    tasks = rows.column("tasks", math.nan)
     is_repeated = rows.sets.is_repeated[rows.held]
     for row, placement, job in rows.placed((sizes != tasks) | ~is_known | is_repeated):
         count = int(sizes[row])

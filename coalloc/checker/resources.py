@@ -59,8 +59,8 @@ def _limits(case: Case) -> Iterator[Violation]:
 
 def _amounts(rows: Rows, name: str) -> tuple[Floats, Floats]:
     """Return what the job of each row takes of a resource as a whole, and what each of its tasks takes."""
-    whole = rows.column(lambda job: job.resources.get(name, 0.0), 0.0)
-    return whole, rows.column(lambda job: job.task_resources.get(name, 0.0), 0.0)
+    whole = rows.column("resources", 0.0, lambda amounts: amounts.get(name, 0.0))
+    return whole, rows.column("task_resources", 0.0, lambda amounts: amounts.get(name, 0.0))
 
 
 def _taken(whole: Floats, each: Floats, tasks: Ints) -> Floats:

@@ -6,15 +6,16 @@ are half-open, and a job that lasts no longer than the tolerance occupies nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.checker.processor_sets import Floats, Groups, Ints, Sets, Spans, groups_of, sets_of
 from coalloc.instance import Instance, Job
+from coalloc.instance.columns import column
 from coalloc.instance.processor_names import distinct
 from coalloc.instance.time_base import TimeBase
 from coalloc.schedule import Placement, Schedule
@@ -24,15 +25,17 @@ from coalloc.schedule import Placement, Schedule
 class Rows:
     """The running jobs (the first ``num_running`` rows), then the placements, as columns.
 
-    ``jobs`` holds None where the id is unknown; ``slowdown`` is SP, NaN where a processor is unknown or none is named.
-    ``start`` and ``end`` are in s, ``begin`` and ``finish`` index ``instants`` (s). Other times equal those of a row
-    within its ``tolerance`` (s), from ``base``. Row i holds the processors of set ``held[i]`` of ``sets``.
+    ``jobs`` holds None where ``is_unknown``: the instance has no such job, or no such mode of it. ``slowdown`` is SP,
+    NaN where a processor is unknown or none is named. ``start`` and ``end`` are in s, ``begin`` and ``finish`` index
+    ``instants`` (s). Other times equal those of a row within its ``tolerance`` (s), from ``base``. Row i holds the
+    processors of set ``held[i]`` of ``sets``.
     """
 
     placements: tuple[Placement, ...]
     num_running: int
     ids: list[str]
-    jobs: list[Job | None]
+    jobs: Sequence[Job | None]
+    is_unknown: NDArray[np.bool_]
     start: Floats
     end: Floats
     slowdown: Floats
@@ -65,34 +68,30 @@ class Rows:
         """Return the processors of a row as ``(first, stop, group)``."""
         return self.sets.parts(int(self.held[row]))
 
-    @property
-    def is_unknown(self) -> NDArray[np.bool_]:
-        """Whether the job of each row is unknown."""
-        return np.array([job is None for job in self.jobs], dtype=bool)
-
-    def column(self, of_job: Callable[[Job], float], otherwise: float) -> Floats:
-        """Return something of the job of each row, or another number where it is unknown."""
-        column = np.full(len(self.jobs), otherwise)
-        known = [job for job in self.jobs if job is not None]
-        column[~self.is_unknown] = np.fromiter(map(of_job, known), np.float64, len(known))
-        return column
+    def column(self, name: str, otherwise: float, number_of: Callable[[Any], float] = float) -> Floats:
+        """Return the number that a field of the job of each row states, or another one where the job is unknown."""
+        numbers = np.full(len(self.jobs), otherwise)
+        known = [job for job in self.jobs if job is not None] if self.is_unknown.any() else self.jobs
+        numbers[~self.is_unknown] = np.fromiter(map(number_of, column(known, name)), np.float64, len(known))
+        return numbers
 
 
 def rows_of(instance: Instance, schedule: Schedule) -> Rows:
     """Return running jobs and placements as columns; running jobs hold their nodes from 0, which is now, or later."""
     running, placements = instance.running, schedule.placements
-    by_id, groups = instance.job_by_id, groups_of(instance.platform)
-    names, held = distinct([*(r.nodes for r in running), *(p.nodes for p in placements)])
+    jobs, groups = _jobs(instance, placements), groups_of(instance.platform)
+    names, held = distinct([*(r.nodes for r in running), *column(placements, "nodes")])
     sets = sets_of(names, groups)
-    start = np.concatenate([_column(r.start for r in running), _column(p.start for p in placements)])
-    end = np.concatenate([_column(r.end for r in running), _column(p.end for p in placements)])
+    start = np.concatenate([_column(r.start for r in running), column(placements, "start")])
+    end = np.concatenate([_column(r.end for r in running), column(placements, "end")])
     base = instance.time_base
     instants, index = base.merged(np.concatenate([start, end]))
     return Rows(
         placements=placements,
         num_running=len(running),
-        ids=[*(r.job.id for r in running), *(p.job for p in placements)],
-        jobs=[*(r.job for r in running), *(_as_shaped(by_id.get(p.job), p.shape) for p in placements)],
+        ids=[*(r.job.id for r in running), *column(placements, "job")],
+        jobs=jobs,
+        is_unknown=np.array([job is None for job in jobs], dtype=bool),
         start=start,
         end=end,
         slowdown=_slowdowns(sets, groups)[held],
@@ -105,6 +104,15 @@ def rows_of(instance: Instance, schedule: Schedule) -> Rows:
         sets=sets,
         groups=groups,
     )
+
+
+def _jobs(instance: Instance, placements: Sequence[Placement]) -> Sequence[Job | None]:
+    """Return the running jobs, then the job of each placement in its shape, None where it is unknown."""
+    names, shapes = column(placements, "job"), column(placements, "shape")
+    if names == column(instance.jobs, "id") and not (instance.running or any(shapes) or "shapes" in instance.features):
+        return instance.jobs
+    placed = map(_as_shaped, map(instance.job_by_id.get, names), shapes)
+    return [*(run.job for run in instance.running), *placed]
 
 
 def _as_shaped(job: Job | None, number: int) -> Job | None:
@@ -148,7 +156,7 @@ def link_loads(rows: Rows, instance: Instance) -> Floats:
     links = instance.platform.links
     tasks = tasks_by_cluster(rows)[rows.held]
     total = tasks.sum(axis=1)
-    bandwidth = rows.column(attrgetter("task_bandwidth"), 0.0)
+    bandwidth = rows.column("task_bandwidth", 0.0)
     loads = np.zeros((len(rows.ids), len(links)))
     for k, link in enumerate(links):
         inside = tasks[:, sorted(link.clusters)].sum(axis=1)

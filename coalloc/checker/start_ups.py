@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from operator import attrgetter
 
 import numpy as np
 
@@ -44,7 +43,7 @@ def _coming_on(rows: Rows, members: Ints, states: PowerStates) -> Iterator[tuple
     by_start = members[np.argsort(rows.begin[members], kind="stable")]
     start, end = rows.instants[rows.begin[by_start]], rows.instants[rows.finish[by_start]]
     is_placed = by_start >= rows.num_running
-    arrival = rows.column(attrgetter("arrival"), math.inf)[by_start]
+    arrival = rows.column("arrival", math.inf)[by_start]
     earliest = np.minimum.accumulate(np.where(is_placed, arrival, math.inf)[::-1])[::-1]
     off = np.append(-math.inf, np.maximum.accumulate(end + states.core_grace + states.site_grace))[:-1]
     for k in np.flatnonzero(is_placed & (start > off) & (earliest < math.inf)).tolist():

@@ -13,7 +13,7 @@ from coalloc.instance import visible
 def _arrivals(case: Case) -> Iterator[Violation]:
     """Yield jobs that start before they arrive."""
     rows = case.rows
-    arrival = rows.column(attrgetter("arrival"), math.nan)
+    arrival = rows.column("arrival", math.nan)
     for _, placement, job in rows.placed(rows.start < arrival - rows.tolerance):
         if job is not None:
             sentence = (
@@ -28,7 +28,7 @@ def _deadlines(case: Case) -> Iterator[Violation]:
     if case.deadlines == "report":
         return
     rows = case.rows
-    deadline = rows.column(lambda job: math.inf if job.deadline is None else job.deadline, math.inf)
+    deadline = rows.column("deadline", math.inf, lambda time: math.inf if time is None else time)
     for row, placement, job in rows.placed(rows.end > deadline + rows.tolerance):
         if job is not None:
             limit = float(deadline[row])

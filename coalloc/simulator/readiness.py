@@ -8,6 +8,7 @@ from typing import Literal
 
 from coalloc.documents.text import quoted
 from coalloc.instance import Instance
+from coalloc.instance.columns import column
 from coalloc.instance.features import FEATURES, UnsupportedFeature
 from coalloc.simulator.gangs import Gang, gangs_of
 
@@ -55,9 +56,11 @@ class Readiness:
 
 def _waits(instance: Instance) -> set[tuple[int, Wait]]:
     """Return what each job waits for, each once."""
-    jobs = [*instance.jobs, *(run.job for run in instance.running)]
-    number = {job.id: index for index, job in enumerate(jobs)}
-    waits = (wait for name in instance.features for wait in FEATURES[name].waits(instance))
+    waits = [wait for name in instance.features for wait in FEATURES[name].waits(instance)]
+    if not waits:
+        return set()
+    ids = [*column(instance.jobs, "id"), *(run.job.id for run in instance.running)]
+    number = {job: index for index, job in enumerate(ids)}
     return {(number[wait.job], (number[wait.other], wait.event, wait.seconds)) for wait in waits}
 
 

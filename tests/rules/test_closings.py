@@ -13,7 +13,7 @@ from coalloc.rules.closings import Closing, closings_of
 
 def closings(platform, running=(), num_memories=0):
     classes = node_classes(platform, reserved=reserved_nodes(platform, running, "this"))
-    stocks = stocks_of(platform, classes, resources_asked(run.job for run in running), [])
+    stocks = stocks_of(platform, classes, resources_asked([run.job for run in running]), [])
     vectors = replace(capacity_vectors_of(classes, 0.0, stocks=stocks), shared=(0,) * num_memories)
     return [c.capacity for c in classes], closings_of(platform, classes, running, vectors)
 
