@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
 from coalloc.instance import read
-from coalloc.instance.columns import column
 from coalloc.instance.constraints import Declaration, TimeBounds, TimeRow
-from coalloc.instance.features.feature import Condition, Feature, Stated, Wait, of_job
+from coalloc.instance.features.feature import Condition, Feature, Stated, Wait, of_job, some_job_has
 from coalloc.instance.job import Job
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def _without(other: str) -> Callable[[Job], Job]:
 
 FEATURE = Feature(
     fields=("Job.after",),
-    is_used=lambda instance: any(column(instance.jobs, "after")),
+    is_used=some_job_has("after"),
     faults=_faults,
     declare=_declare,
     waits=_waits,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
 from coalloc.instance import read
-from coalloc.instance.columns import column
 from coalloc.instance.constraints import AllowedNodes
-from coalloc.instance.features.feature import Condition, Feature, Stated, of_job
+from coalloc.instance.features.feature import Feature, Stated, conditions_of, some_job_has
 
 if TYPE_CHECKING:
     from coalloc.instance.instance import Instance
@@ -39,17 +38,10 @@ def _declare(instance: Instance) -> Iterator[AllowedNodes]:
             yield AllowedNodes(job.id, known[job.eligible])
 
 
-def _conditions(instance: Instance) -> Iterator[Condition]:
-    for job in instance.jobs:
-        if job.eligible:
-            sentence = f"job {quoted(job.id)} may only use {' or '.join(map(quoted, job.eligible))}"
-            yield Condition(sentence, of_job(job, lambda j: j.replace(eligible=())))
-
-
 FEATURE = Feature(
     fields=("Job.eligible",),
-    is_used=lambda instance: any(column(instance.jobs, "eligible")),
+    is_used=some_job_has("eligible"),
     faults=_faults,
     declare=_declare,
-    conditions=_conditions,
+    conditions=conditions_of("eligible", lambda job: f"may only use {' or '.join(map(quoted, job.eligible))}", ()),
 )

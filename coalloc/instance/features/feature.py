@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from coalloc.documents.errors import CoallocError, Fault
+from coalloc.documents.text import quoted
+from coalloc.instance.columns import column
 from coalloc.instance.constraints import Declaration
 from coalloc.instance.job import Job
 
@@ -132,3 +134,22 @@ class RelaxedFeatureWarning(UserWarning):
 def of_job(job: Job, change: Callable[[Job], Job]) -> Callable[[Instance], Instance]:
     """Return a change of one job of an instance."""
     return lambda instance: instance.replace(jobs=[change(j) if j.id == job.id else j for j in instance.jobs])
+
+
+def some_job_has(field: str) -> Callable[[Instance], bool]:
+    """Return whether a job of an instance has something in a field."""
+    return lambda instance: any(column(instance.jobs, field))
+
+
+def conditions_of(
+    field: str, words: Callable[[Job], str], empty: object = None
+) -> Callable[[Instance], Iterator[Condition]]:
+    """Return the conditions of a field of jobs, of which ``words`` says what it asks for; left out it is ``empty``."""
+
+    def conditions(instance: Instance) -> Iterator[Condition]:
+        for job in instance.jobs:
+            if getattr(job, field) != empty:
+                sentence = f"job {quoted(job.id)} {words(job)}"
+                yield Condition(sentence, of_job(job, lambda j: j.replace(**{field: empty})))
+
+    return conditions

@@ -9,9 +9,8 @@ from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
 from coalloc.documents.text import quoted
 from coalloc.instance import read
-from coalloc.instance.columns import column
 from coalloc.instance.constraints import Declaration, TimeBounds, TimeRow
-from coalloc.instance.features.feature import Condition, Feature, Stated, Wait, of_job
+from coalloc.instance.features.feature import Condition, Feature, Stated, Wait, of_job, some_job_has
 from coalloc.instance.job import Job
 from coalloc.instance.lags import Lag
 
@@ -124,7 +123,7 @@ def _without(lag: Lag) -> Callable[[Job], Job]:
 
 FEATURE = Feature(
     fields=("Job.lags",),
-    is_used=lambda instance: any(column(instance.jobs, "lags")),
+    is_used=some_job_has("lags"),
     faults=_faults,
     declare=_declare,
     waits=_waits,

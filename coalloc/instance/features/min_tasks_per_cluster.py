@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
-from coalloc.documents.text import quoted
 from coalloc.instance import read
-from coalloc.instance.columns import column
-from coalloc.instance.features.feature import Condition, Feature, Stated, of_job
-
-if TYPE_CHECKING:
-    from coalloc.instance.instance import Instance
+from coalloc.instance.features.feature import Feature, Stated, conditions_of, some_job_has
 
 
 def _faults(stated: Stated) -> Iterator[Fault]:
@@ -25,18 +19,12 @@ def _faults(stated: Stated) -> Iterator[Fault]:
             yield Fault(f"jobs[{i}].min_tasks_per_cluster", sentence)
 
 
-def _conditions(instance: Instance) -> Iterator[Condition]:
-    for job in instance.jobs:
-        if job.min_tasks_per_cluster is not None:
-            sentence = (
-                f"job {quoted(job.id)} has at least {job.min_tasks_per_cluster} tasks in each cluster that it uses"
-            )
-            yield Condition(sentence, of_job(job, lambda j: j.replace(min_tasks_per_cluster=None)))
-
-
 FEATURE = Feature(
     fields=("Job.min_tasks_per_cluster",),
-    is_used=lambda instance: any(column(instance.jobs, "min_tasks_per_cluster")),
+    is_used=some_job_has("min_tasks_per_cluster"),
     faults=_faults,
-    conditions=_conditions,
+    conditions=conditions_of(
+        "min_tasks_per_cluster",
+        lambda job: f"has at least {job.min_tasks_per_cluster} tasks in each cluster that it uses",
+    ),
 )

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
 from coalloc.instance import read
-from coalloc.instance.columns import column
 from coalloc.instance.constraints import AllowedNodes
-from coalloc.instance.features.feature import Condition, Feature, Stated, of_job
+from coalloc.instance.features.feature import Feature, Stated, conditions_of, some_job_has
 
 if TYPE_CHECKING:
     from coalloc.instance.instance import Instance
@@ -41,17 +40,10 @@ def _declare(instance: Instance) -> Iterator[AllowedNodes]:
             yield AllowedNodes(job.id, known[job.requires])
 
 
-def _conditions(instance: Instance) -> Iterator[Condition]:
-    for job in instance.jobs:
-        if job.requires:
-            sentence = f"job {quoted(job.id)} requires {' and '.join(map(quoted, job.requires))}"
-            yield Condition(sentence, of_job(job, lambda j: j.replace(requires=())))
-
-
 FEATURE = Feature(
     fields=("Job.requires", "NodeGroup.features"),
-    is_used=lambda instance: any(column(instance.jobs, "requires")),
+    is_used=some_job_has("requires"),
     faults=_faults,
     declare=_declare,
-    conditions=_conditions,
+    conditions=conditions_of("requires", lambda job: f"requires {' and '.join(map(quoted, job.requires))}", ()),
 )

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
 from coalloc.instance import read
-from coalloc.instance.columns import column
-from coalloc.instance.features.feature import Feature, Stated
+from coalloc.instance.features.feature import Feature, Stated, some_job_has
 
 
 def _faults(stated: Stated) -> Iterator[Fault]:
@@ -31,6 +30,6 @@ def _faults(stated: Stated) -> Iterator[Fault]:
 
 FEATURE = Feature(
     fields=("Job.shapes",),
-    is_used=lambda instance: any(column(instance.jobs, "shapes")),
+    is_used=some_job_has("shapes"),
     faults=_faults,
 )

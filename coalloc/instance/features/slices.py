@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
-from coalloc.documents.text import quoted
 from coalloc.instance import read
-from coalloc.instance.columns import column
-from coalloc.instance.features.feature import Condition, Feature, Stated, of_job
-
-if TYPE_CHECKING:
-    from coalloc.instance.instance import Instance
+from coalloc.instance.features.feature import Feature, Stated, conditions_of, some_job_has
 
 
 def _faults(stated: Stated) -> Iterator[Fault]:
@@ -32,16 +26,9 @@ def _faults(stated: Stated) -> Iterator[Fault]:
             yield Fault(f"jobs[{i}].slices", f"must be at most max_clusters ({shown(most)}), got {shown(slices)}")
 
 
-def _conditions(instance: Instance) -> Iterator[Condition]:
-    for job in instance.jobs:
-        if job.slices is not None:
-            sentence = f"job {quoted(job.id)} has {job.slices} equal slices in different clusters"
-            yield Condition(sentence, of_job(job, lambda j: j.replace(slices=None)))
-
-
 FEATURE = Feature(
     fields=("Job.slices",),
-    is_used=lambda instance: any(column(instance.jobs, "slices")),
+    is_used=some_job_has("slices"),
     faults=_faults,
-    conditions=_conditions,
+    conditions=conditions_of("slices", lambda job: f"has {job.slices} equal slices in different clusters"),
 )
