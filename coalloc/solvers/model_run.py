@@ -236,11 +236,12 @@ def _run_on_a_grid(incumbent: Incumbent) -> None:
     up, down = (
         Criterion(on_another_grid(problem, slot, rounding), incumbent.criterion.objective) for rounding in ROUNDINGS
     )
-    first = start_in_order(up.problem, on_grid(up.problem, incumbent.best))
-    schedule, _ = _solve(incumbent, up, first, state.remaining / 2)
-    if schedule is not None:
-        moved = start_in_order(problem, on_grid(problem, assignments_of(up.problem, schedule)))
-        incumbent.take(moved, "model, left-shifted")
+    if not problem.calendars:  # few of whose starts, or none, are on another grid
+        first = start_in_order(up.problem, on_grid(up.problem, incumbent.best))
+        schedule, _ = _solve(incumbent, up, first, state.remaining / 2)
+        if schedule is not None:
+            moved = start_in_order(problem, on_grid(problem, assignments_of(up.problem, schedule)))
+            incumbent.take(moved, "model, left-shifted")
     _heed_interrupt(incumbent)
     if not incumbent.is_closed:
         _, bound = _solve(
