@@ -1,8 +1,8 @@
 """Agreement of all methods with brute force on random instances that mix features, or features with constraints.
 
-Seeds of the family ``features`` are instances of :func:`coalloc.testing.small_feature_instance`, seeds of ``mixes`` have
-two or three features and constraints of :data:`coalloc.testing.features.MIXED`. Each is solved for two objectives, in
-slots and in continuous time, by the portfolio with CP-SAT and without; in slots by each formulation, and as a built
+Seeds of the family ``features`` are instances of :func:`coalloc.testing.small_feature_instance`, those of ``mixes``
+have two or three features and constraints of :data:`coalloc.testing.features.MIXED`. For two objectives each is solved
+in slots and in continuous time, by the portfolio with CP-SAT and without; in slots by each formulation and as a built
 model; bounded; and simulated by every policy. A method disagrees where "optimal" is said of another objective than that
 of brute force, "infeasible" is said wrongly, a bound is above the optimum, an objective below it, a schedule breaks a
 rule, or anything but the lack of support is raised. Where time ran out, bound and objective must enclose the optimum.
@@ -161,7 +161,7 @@ def compared(argument: Mapping[str, Any]) -> Row:
 def drawn(
     seed: int, family: str, size: SmallSize | None = None, feature: str = ""
 ) -> tuple[coalloc.Instance, float, Sequence[str], Sequence[Declaration]]:
-    """Return the instance of a seed, its slot (s), what it uses, and constraints; a feature is added, if one is given."""
+    """Return the instance of a seed, its slot (s), what it uses, and constraints; ``feature`` is added."""
     if family == "mixes":
         return small_mixed_instance(seed, size)
     instance, slot = small_feature_instance(seed, size)
@@ -205,7 +205,7 @@ def judged(case: Case, find: Method) -> Row:
 
 
 def _may_refuse(case: Case, find: Method) -> bool:
-    """Return whether an instance may be too much: a run knows less than a solve, and a solve is never without answer."""
+    """Return whether a method may raise: a run knows less than a solve, and a solve always answers."""
     function = getattr(find, "func", find)
     return function is by_policy or (function is not by_solve and not case.best.feasible)
 
