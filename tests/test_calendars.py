@@ -143,6 +143,17 @@ def test_tied_jobs_wait_for_both_calendars(formulation):
 
 
 @pytest.mark.usefixtures("cpsat_or_not")
+def test_continuous_time_tries_no_grid_without_allowed_starts():
+    # J1 runs from 1 to 8.3 s, J2 from 12 to 23.9 s; in the other order J1 would end at 28.3 s.
+    platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0)], 100.0)])
+    instance = Instance(platform, [Job("J1", 1, 7.3), Job("J2", 1, 11.9)])
+    tenth = [On(Calendar(10.0, offset=1.0), "J1"), On(Calendar(10.0, offset=2.0), "J2")]
+    result = coalloc.solve(instance, constraints=tenth, time_limit=1.0)
+    assert result.objective == pytest.approx(23.9)
+    assert result.lower_bound <= 23.9 + CLOSE
+
+
+@pytest.mark.usefixtures("cpsat_or_not")
 @pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
 @pytest.mark.parametrize("seed", range(5))
 def test_the_optimum_is_that_of_brute_force(seed, objective):

@@ -236,11 +236,12 @@ def _run_in_slots(incumbent: Incumbent) -> None:
     up, down = (
         Criterion(in_other_slots(problem, slot, rounding), incumbent.criterion.objective) for rounding in ROUNDINGS
     )
-    first = start_in_order(up.problem, choices_of(up.problem, incumbent.best))
-    schedule, _ = _solve(incumbent, up, first, state.remaining / 2)
-    if schedule is not None:
-        moved = start_in_order(problem, choices_of(problem, assignments_of(up.problem, schedule)))
-        incumbent.take(moved, "model, left-shifted")
+    if not problem.calendars:  # few of whose starts, or none, are on other slots
+        first = start_in_order(up.problem, choices_of(up.problem, incumbent.best))
+        schedule, _ = _solve(incumbent, up, first, state.remaining / 2)
+        if schedule is not None:
+            moved = start_in_order(problem, choices_of(problem, assignments_of(up.problem, schedule)))
+            incumbent.take(moved, "model, left-shifted")
     _heed_interrupt(incumbent)
     if not incumbent.is_closed:
         _, bound = _solve(

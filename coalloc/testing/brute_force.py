@@ -34,7 +34,16 @@ import numpy as np
 import numpy.typing as npt
 
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
-from coalloc.instance.constraints import AllowedNodes, Constraint, MostTasks, TimeBounds
+from coalloc.instance.constraints import (
+    AllowedNodes,
+    AllowedShapes,
+    AllowedSpreads,
+    Budget,
+    Constraint,
+    Declaration,
+    MostTasks,
+    TimeBounds,
+)
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
 from coalloc.objectives.objective import RegularObjective
 from coalloc.problem.allocation import (
@@ -47,7 +56,14 @@ from coalloc.problem.allocation import (
     tasks_per_cluster,
 )
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
-from coalloc.testing.brute_force_lags import Difference, LagSearch, lag_differences
+from coalloc.testing.brute_force_lags import (
+    Calendars,
+    Difference,
+    LagSearch,
+    declared_differences,
+    lag_differences,
+    with_declared_limits,
+)
 from coalloc.testing.brute_force_lags import Fixed as FixedDemand
 
 FloatArray = npt.NDArray[np.float64]
@@ -374,9 +390,12 @@ def brute_force_oas(
     scope
         Where the tasks of a job may be.
     constraints
-        What else restricts a schedule; each is asked for the faults of complete schedules, for the nodes that it tells
-        apart, and for earliest starts. They must be such that an optimal schedule exists in which every job starts at
-        its arrival, at such an earliest start, or at the end of another.
+        What else restricts a schedule. If all say everything by declarations, and nothing else is asked for, these are
+        searched. Otherwise each is asked for the faults of complete schedules, for the nodes that it tells
+        apart, and for earliest starts. Then they must be such that an optimal schedule exists in which every job starts
+        at its arrival, at such an earliest start, or at the end of another.
+    horizon
+        Slots each of which is tried as a start of every job, so that constraints may be any.
 
     Returns
     -------
@@ -384,11 +403,21 @@ def brute_force_oas(
         Infeasible when some job has no allocation that fits the empty platform, or no schedule keeps the constraints.
     """
     declared = [one for constraint in constraints for one in constraint.declare(instance)]
+    has_lags = any(job.lags for job in instance.jobs)
+    is_declared = (
+        rounding == "up" and horizon is None and all(one.is_declared for one in constraints) and declared != []
+    )
+    if has_lags and constraints and not is_declared:
+        raise CoallocError("brute force knows lags or constraints that declare not everything, not both")
+    if is_declared:
+        instance = with_declared_limits(instance, declared)
     classes = _classes(instance, scope, [one.nodes for one in declared if isinstance(one, (AllowedNodes, MostTasks))])
     capacities = [c.capacity for c in classes]
     limits = [capacity_limit(link.bandwidth, saturation) for link in instance.platform.links]
     ticks = _rounded(slot, rounding)
     options = [_within(_options(job, instance, classes, capacities, limits), classes, scope) for job in instance.jobs]
+    if is_declared:
+        options = [[o for o in found if _is_declared_of(o, declared, instance, classes)] for found in options]
     ended = {run.job.id: ticks(run.end) for run in instance.running}
     choices = [_Choices.of(job, found, ticks, ended) for job, found in zip(instance.jobs, options, strict=True)]
     if not all(choice.options for choice in choices):
@@ -416,9 +445,7 @@ def brute_force_oas(
         schedule = schedule_of(placed)
         return not any(fault for constraint in constraints for fault in constraint.faults(instance, schedule))
 
-    if any(job.lags for job in instance.jobs):
-        if constraints:
-            raise CoallocError("brute force knows lags or constraints, not both")
+    if has_lags or is_declared:
         search_of_lags = LagSearch(
             [choice.demands for choice in choices],
             [choice.durations for choice in choices],
@@ -427,8 +454,14 @@ def brute_force_oas(
                 *(FixedDemand(-math.inf, end, demand) for end, demand in held),
                 *(FixedDemand(block.start, block.end, block.demand) for block in blocks),
             ],
-            [*_differences(instance, slot, choices), *lag_differences(instance, slot, is_up=rounding == "up")],
+            [
+                *_differences(instance, slot, choices),
+                *lag_differences(instance, slot, is_up=rounding == "up"),
+                *declared_differences(declared, instance, slot),
+            ],
             _regular(instance, objective, unit),
+            Calendars.of(declared, instance, slot),
+            [_budget(one, choices) for one in declared if isinstance(one, Budget)],
         )
         search_of_lags.run()
         if math.isinf(search_of_lags.best):
@@ -531,6 +564,34 @@ def _differences(instance: Instance, slot: float | None, choices: Sequence[_Choi
         yield from (Difference(j, i, 0.0, plus_early=1) for i in preceding[j])
         if job.deadline is not None:
             yield Difference(None, j, -_last_tick(job, slot), plus_early=1)
+
+
+def _is_declared_of(
+    option: _Option, declared: Iterable[Declaration], instance: Instance, classes: Sequence[NodeClass]
+) -> bool:
+    """Return whether declarations of its job alone allow an option."""
+    whole = range(len(instance.platform.nodes))
+    for one in declared:
+        if option.job.id in one.jobs:
+            match one:
+                case AllowedNodes() | MostTasks():
+                    nodes = one.nodes if isinstance(one, MostTasks) else {*whole} - {*one.nodes}
+                    most = one.most if isinstance(one, MostTasks) else 0
+                    if sum(option.allocation[g] for g in _members(classes, nodes, instance)) > most:
+                        return False
+                case AllowedShapes():
+                    if sum(option.allocation) not in one.tasks:
+                        return False
+                case AllowedSpreads():
+                    if not one.allows(option.tasks):
+                        return False
+    return True
+
+
+def _budget(budget: Budget, choices: Sequence[_Choices]) -> tuple[list[FloatArray], float]:
+    """Return the weights of the options of each job, and the most that they may sum to."""
+    weights = [np.array([budget.weight(o.job, o.tasks) for o in each.options], dtype=float) for each in choices]
+    return weights, budget.limit + budget.margin
 
 
 def _within(options: Sequence[_Option], classes: Sequence[NodeClass], scope: Scope) -> list[_Option]:

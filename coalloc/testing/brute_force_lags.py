@@ -1,24 +1,28 @@
-"""Brute force for jobs with time lags: all options of the jobs, and all ways to resolve conflicts of what they take.
+"""Brute force for lags and declarations: all options of the jobs, and all ways to resolve conflicts of what they take.
 
-With fixed options the lags, arrivals and precedences are differences of starts: the earliest starts that keep them are
-longest paths. As long as jobs take too much at some time, two of those that run then must not overlap: one starts when
-the other has ended. All such pairs are tried. Earliest starts are best for every regular objective, and in a schedule
-some pair of each conflict does not overlap (intervals each two of which overlap have a common point), so that no
-optimum is missed.
+With fixed options the lags, arrivals, precedences and rows of times are differences of starts: the earliest starts that
+keep them are longest paths. Calendars put starts off further. As long as jobs take too much at some time, two of those
+that run then must not overlap: one starts when the other has ended. All such pairs are tried. Earliest starts are best
+for every regular objective, and in a schedule some pair of each conflict does not overlap (intervals each two of which
+overlap have a common point), so that no optimum is missed.
 Source: delaying alternatives, B. De Reyck, W. Herroelen, European Journal of Operational Research 111 (1998).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
 
 from coalloc.instance import Instance
+from coalloc.instance.calendar import common_period
+from coalloc.instance.constraints import AllowedStarts, Cumulative, Declaration, NotTogether, TimeBounds, TimeRow
+from coalloc.instance.limits import Limit
 from coalloc.instance.rounding import slots_down, slots_up, time_tolerance
 
 FloatArray = npt.NDArray[np.float64]
@@ -51,10 +55,7 @@ def lag_differences(instance: Instance, slot: float | None, *, is_up: bool) -> I
     """Yield the lags of an instance as differences; rounded down they exclude nothing that real times allow."""
 
     def cut(seconds: float, *, to_greater: bool) -> float:
-        if slot is None:
-            return seconds
-        to_greater = to_greater == (seconds >= 0.0)
-        return math.copysign((slots_up if to_greater else slots_down)(abs(seconds), slot), seconds)
+        return _cut(seconds, slot, to_greater=to_greater)
 
     number = {job.id: j for j, job in enumerate(instance.jobs)}
     times = {run.job.id: {"start": run.start, "end": run.end} for run in instance.running}
@@ -73,11 +74,80 @@ def lag_differences(instance: Instance, slot: float | None, *, is_up: bool) -> I
                 yield Difference(i, j, -cut(lag.max, to_greater=not is_up), plus_late=-int(is_end))
 
 
+def _cut(seconds: float, slot: float | None, *, to_greater: bool) -> float:
+    """Return a difference in slots, or in seconds."""
+    if slot is None:
+        return seconds
+    to_greater = to_greater == (seconds >= 0.0)
+    return math.copysign((slots_up if to_greater else slots_down)(abs(seconds), slot), seconds)
+
+
+def declared_differences(
+    declared: Iterable[Declaration], instance: Instance, slot: float | None
+) -> Iterator[Difference]:
+    """Yield rows and bounds of times as differences."""
+    number = {job.id: j for j, job in enumerate(instance.jobs)}
+    for row in (row for one in declared for row in _rows(one) if math.isfinite(row.least)):
+        time = {factor: (number[job], which == "end") for factor, which, job in row.terms}
+        (late, of_late), (early, of_early) = time.get(1, (None, False)), time.get(-1, (None, False))
+        yield Difference(late, early, _cut(row.least, slot, to_greater=True), int(of_early), -int(of_late))
+
+
+def _rows(declared: Declaration) -> Iterator[TimeRow]:
+    if isinstance(declared, TimeRow):
+        yield declared
+    elif isinstance(declared, TimeBounds):
+        yield TimeRow(((1, "start", declared.job),), declared.earliest_start)
+        yield TimeRow(((-1, "start", declared.job),), -declared.latest_start)
+        yield TimeRow(((-1, "end", declared.job),), -declared.latest_end)
+
+
+def with_declared_limits(instance: Instance, declared: Iterable[Declaration]) -> Instance:
+    """Return an instance whose limits say what declarations do of jobs that run."""
+    limits = [*instance.limits]
+    for one in declared:
+        if isinstance(one, (NotTogether, Cumulative)):
+            amounts, capacity = (one.each, one.capacity) if isinstance(one, Cumulative) else ((), 1.0)
+            limits.append(Limit(f"declared {len(limits)}", one.jobs, capacity, amounts))
+    return instance.replace(limits=limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Calendars:
+    """The calendars of jobs, by number; times are in slots, or in seconds."""
+
+    of_job: Mapping[int, Sequence[AllowedStarts]]
+    slot: float | None
+
+    @classmethod
+    def of(cls, declared: Iterable[Declaration], instance: Instance, slot: float | None) -> Calendars:
+        """Return what is declared."""
+        found = [one for one in declared if isinstance(one, AllowedStarts)]
+        by_job = {j: [one for one in found if one.job == job.id] for j, job in enumerate(instance.jobs)}
+        return cls(by_job, slot)
+
+    @property
+    def period(self) -> float:
+        """When all repeat; 0 if there are none."""
+        unit = 1.0 if self.slot is None else self.slot
+        periods = [one.calendar.period for of_job in self.of_job.values() for one in of_job]
+        return reduce(common_period, periods, unit) / unit if periods else 0.0
+
+    def put_off(self, job: int, start: float) -> float:
+        """Return a start, not before this one, before which none is allowed."""
+        for one in self.of_job[job]:
+            seconds = start if self.slot is None else start * self.slot
+            first = one.calendar.first_start(seconds, time_tolerance(seconds))
+            start = max(start, _cut(first, self.slot, to_greater=True))
+        return start
+
+
 @dataclass(slots=True)
 class LagSearch:
     """The search; ``demands[j]`` has shape ``(num_options, num_resources)``, ``durations[j]`` ``(num_options,)``.
 
-    ``best_placed`` are the number of the option and the start of each job.
+    ``budgets`` are weights of options, shaped as durations, and the most that they may sum to. ``best_placed`` are the
+    number of the option and the start of each job.
     """
 
     demands: Sequence[FloatArray]
@@ -86,6 +156,8 @@ class LagSearch:
     fixed: Sequence[Fixed]
     differences: Sequence[Difference]
     value: Callable[[Sequence[tuple[int, float, float]]], float]
+    calendars: Calendars
+    budgets: Sequence[tuple[Sequence[FloatArray], float]] = ()
     best: float = math.inf
     best_placed: tuple[tuple[int, float], ...] = ()
 
@@ -95,9 +167,13 @@ class LagSearch:
 
     def _choose(self, chosen: tuple[int, ...]) -> None:
         """Choose the options of the other jobs, as long as the fastest ones may improve."""
-        least = [d[chosen[j]] if j < len(chosen) else d.min() for j, d in enumerate(self.durations)]
-        most = [d[chosen[j]] if j < len(chosen) else d.max() for j, d in enumerate(self.durations)]
-        if self._improving(least, most, self.differences) is None:
+
+        def over(array: Sequence[FloatArray], other: Callable[[FloatArray], float]) -> list[float]:
+            return [float(one[chosen[j]]) if j < len(chosen) else float(other(one)) for j, one in enumerate(array)]
+
+        least, most = over(self.durations, np.min), over(self.durations, np.max)
+        is_within = all(math.fsum(over(weights, np.min)) <= limit for weights, limit in self.budgets)
+        if not is_within or self._improving(least, most, self.differences) is None:
             return
         if len(chosen) == len(self.durations):
             self._resolve(chosen, least, self.differences)
@@ -115,12 +191,29 @@ class LagSearch:
         bound = self.value([(j, start, start + least[j]) for j, start in enumerate(starts)])
         return starts if bound < self.best - time_tolerance(bound) else None
 
-    @staticmethod
     def _earliest(
-        least: Sequence[float], most: Sequence[float], differences: Sequence[Difference]
+        self, least: Sequence[float], most: Sequence[float], differences: Sequence[Difference]
     ) -> list[float] | None:
-        """Return the earliest starts that keep differences, longest paths; None where there are none."""
-        starts = [0.0] * len(least)
+        """Return the earliest starts that keep differences and calendars; None where there are none.
+
+        Beyond all differences that are asked for, one after the other, all repeats with the calendars.
+        """
+        far = math.fsum((*most, *(abs(d.least) for d in differences))) + self.calendars.period * (1 + len(least))
+        ready = [0.0] * len(least)
+        while True:
+            starts = self._longest_paths(ready, least, most, differences)
+            if starts is None or max(starts) > far:
+                return None
+            ready = [self.calendars.put_off(j, start) for j, start in enumerate(starts)]
+            if all(put <= start + time_tolerance(start) for put, start in zip(ready, starts, strict=True)):
+                return starts
+
+    @staticmethod
+    def _longest_paths(
+        ready: Sequence[float], least: Sequence[float], most: Sequence[float], differences: Sequence[Difference]
+    ) -> list[float] | None:
+        """Return the earliest starts, from ``ready`` on, that keep differences; None where there are none."""
+        starts = [*ready]
         for _ in range(len(starts) + 2):
             changed = False
             for d in differences:

@@ -1,5 +1,7 @@
 """Constraints for tests: a precedence, a lag, two jobs apart, a latest end of a job, a cluster that a job may not use.
 
+:func:`small_declarations` draws plain declarations, of any jobs.
+
 Each says the same twice: as declarations for methods, and independently as faults of schedules, for brute force.
 :func:`small_constraint` draws one for a small instance; some make it infeasible. For all that it draws an optimal
 schedule exists in which every job starts at its arrival or at the end of another, as brute force asks for; for a
@@ -8,18 +10,24 @@ schedule exists in which every job starts at its arrival or at the end of anothe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Literal
 
 import numpy as np
 
 from coalloc.instance import Instance, Job
+from coalloc.instance.calendar import Calendar
 from coalloc.instance.constraints import (
     AllowedNodes,
+    AllowedSpreads,
+    AllowedStarts,
     Budget,
     Constraint,
+    Cumulative,
     Declaration,
+    MostTasks,
     NotTogether,
     PlacedJob,
     TimeBounds,
@@ -198,3 +206,93 @@ def _instant(rng: np.random.Generator, job: Job, instance: Instance, slot: float
             )
         )
     )
+
+
+# ------------------------------------------------------------------------------ plain declarations
+
+
+def small_declarations(kind: str, rng: np.random.Generator, instance: Instance, slot: float) -> list[Declaration]:
+    """Return random declarations of a kind of :data:`DECLARED`; in slots they leave most jobs a start."""
+    return [*DECLARED[kind](rng, instance, slot)]
+
+
+def _calendars(rng: np.random.Generator, instance: Instance, slot: float) -> Iterator[Declaration]:
+    """Yield a calendar for most jobs: one or some of two to four slots."""
+    period = int(rng.integers(2, 5))
+    first = int(rng.integers(period))
+    windows = ((first * slot, int(rng.integers(first, period)) * slot),)
+    calendar = Calendar(period * slot, windows, offset=float(rng.integers(2)) * slot)
+    yield from (AllowedStarts(job.id, calendar) for job in instance.jobs if rng.random() < 0.7)
+
+
+def _budget(rng: np.random.Generator, instance: Instance, _: float) -> Iterator[Declaration]:
+    """Yield a number of co-allocated jobs, or what all tasks cost: a price for each in every cluster."""
+    if rng.random() < 0.5:
+        yield Budget(lambda _, tasks: sum(map(bool, tasks)) > 1, float(rng.integers(3)))
+        return
+    prices = [float(rng.choice((-1.0, 0.0, 0.7, 2.0))) for _ in instance.platform.clusters]
+    tasks = sum(job.tasks for job in instance.jobs)
+    yield Budget(lambda _, tasks: float(np.dot(prices, tasks)), float(rng.uniform(-0.2, 1.5)) * tasks)
+
+
+def _spreads(rng: np.random.Generator, instance: Instance, _: float) -> Iterator[Declaration]:
+    """Yield for half the jobs that clusters have few of their tasks, or that not just two clusters are used."""
+    few = int(rng.integers(1, 4))
+    allows = (lambda tasks: max(tasks) <= few) if rng.random() < 0.5 else (lambda tasks: sum(map(bool, tasks)) != 2)
+    yield from (AllowedSpreads(job.id, allows) for job in instance.jobs if rng.random() < 0.5)
+
+
+def _time_bounds(rng: np.random.Generator, instance: Instance, slot: float) -> Iterator[Declaration]:
+    """Yield an earliest start, a latest start or a latest end for half the jobs."""
+    for job in instance.jobs:
+        instant = _instant(rng, job, instance, slot)
+        which = str(rng.choice(("earliest_start", "latest_start", "latest_end")))
+        if rng.random() < 0.5:
+            yield TimeBounds(job.id, **{which: instant})
+
+
+def _most_tasks(rng: np.random.Generator, instance: Instance, _: float) -> Iterator[Declaration]:
+    """Yield for half the jobs at most so many tasks on the nodes of a group."""
+    nodes = instance.platform.nodes
+    for job in instance.jobs:
+        one = nodes[int(rng.integers(len(nodes)))]
+        alike = [n for n, node in enumerate(nodes) if (node.cluster, node.group) == (one.cluster, one.group)]
+        if rng.random() < 0.5:
+            yield MostTasks(job.id, alike, int(rng.integers(job.tasks + 1)))
+
+
+def _cumulative(rng: np.random.Generator, instance: Instance, _: float) -> Iterator[Declaration]:
+    """Yield a number of jobs, waiting or running, at a time, or amounts of them."""
+    ids = [job.id for job in (*instance.jobs, *(run.job for run in instance.running))]
+    jobs = tuple(job for job in ids if rng.random() < 0.7)
+    amounts = tuple(float(rng.choice((0.0, 0.5, 1.0, 2.0))) for _ in jobs) if rng.random() < 0.5 else ()
+    yield Cumulative(jobs, amounts, max((1.0, *amounts)) + float(rng.choice((0.0, 0.5, 1.0))))
+
+
+def _not_together(rng: np.random.Generator, instance: Instance, _: float) -> Iterator[Declaration]:
+    """Yield two or three jobs, if there are as many."""
+    yield NotTogether(_some(rng, instance, int(rng.integers(2, 4))))
+
+
+def _same_start(rng: np.random.Generator, instance: Instance, _: float) -> Iterator[Declaration]:
+    """Yield two rows of two jobs, if there are two."""
+    for one, other in permutations(_some(rng, instance, 2), 2):
+        yield TimeRow(((1, "start", one), (-1, "start", other)), 0.0)
+
+
+def _some(rng: np.random.Generator, instance: Instance, number: int) -> tuple[str, ...]:
+    """Return the ids of so many jobs, or of all."""
+    return tuple(instance.jobs[j].id for j in rng.permutation(len(instance.jobs))[:number])
+
+
+DECLARED: Mapping[str, Callable[[np.random.Generator, Instance, float], Iterable[Declaration]]] = {
+    "AllowedStarts": _calendars,
+    "Budget": _budget,
+    "AllowedSpreads": _spreads,
+    "NotTogether": _not_together,
+    "TimeBounds": _time_bounds,
+    "MostTasks": _most_tasks,
+    "Cumulative": _cumulative,
+    "TimeRow": _same_start,
+}
+"""What draws each kind of declaration."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape, Switch
+from coalloc.instance.constraints import Declaration
 from coalloc.instance.features import FEATURES
 from coalloc.instance.lags import Lag
 from coalloc.instance.limits import Limit
@@ -18,6 +19,7 @@ from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.spread import spread_of
 from coalloc.instance.windows import Window
 from coalloc.problem.execution import execution_time
+from coalloc.testing.constraints import DECLARED, small_declarations
 from coalloc.testing.small import AMPLE_BANDWIDTH, SmallSize, small_instance
 
 NODE_FEATURES = ("gpu", "ssd")
@@ -30,6 +32,9 @@ MOST_STRETCHED = 2.0
 
 FEATURE_SIZE = SmallSize(max_jobs=4, max_slots=18)
 """What brute force still enumerates in a moment whatever the features."""
+
+MIXED = ("limits", "max_clusters", "min_tasks_per_cluster", "slices", "level", "lags", *DECLARED)
+"""Features and constraints that tie jobs to each other, or the parts of a job."""
 
 T = TypeVar("T", NodeGroup, Cluster)
 
@@ -49,6 +54,18 @@ def small_feature_instance(
     known = [feature for feature in FEATURES if features is None or feature in features]
     drawn = rng.permutation(len(known))[: max(2, int(rng.binomial(len(known), SHARE)))]
     return with_features(instance, rng, [known[w] for w in drawn]), slot
+
+
+def small_mixed_instance(
+    seed: int, size: SmallSize | None = None
+) -> tuple[Instance, float, tuple[str, ...], list[Declaration]]:
+    """Return an instance, a slot length (s), two or three of :data:`MIXED` by name, and the constraints among them."""
+    instance, slot = small_instance(seed, size or FEATURE_SIZE)
+    rng = np.random.default_rng([seed, 4])
+    names = tuple(MIXED[w] for w in rng.permutation(len(MIXED))[: int(rng.integers(2, 4))])
+    instance = with_features(instance, rng, names)
+    declared = [small_declarations(name, rng, instance, slot) for name in names if name in DECLARED]
+    return instance, slot, names, [one for of_name in declared for one in of_name]
 
 
 def with_features(instance: Instance, rng: np.random.Generator, features: Collection[str]) -> Instance:

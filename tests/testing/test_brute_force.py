@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -25,6 +26,7 @@ from coalloc.testing.brute_force import (
     brute_force_oas,
     brute_force_pas,
 )
+from coalloc.testing.constraints import DECLARED, small_declarations
 from tests.small_instances import (
     TINY,
     SmallSize,
@@ -639,3 +641,18 @@ def test_the_best_shape_is_found():
         best = brute_force_oas(Instance(platform, jobs), None)
         assert best.schedule is not None
         assert (best.objective, [p.shape for p in best.schedule]) == (objective, shapes)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_declarations_agree_with_every_start_of_every_job(seed):
+    # Where each slot is tried as a start, constraints are only asked for the faults of complete schedules.
+    instance, slot = small_instance(seed, TINY)
+    rng = np.random.default_rng(seed)
+    kinds = [[*DECLARED][k] for k in rng.permutation(len(DECLARED))[:2]]
+    declared = [one for kind in kinds for one in small_declarations(kind, rng, instance, slot)]
+    objective = ("makespan", "total-response-time")[seed % 2]
+    tried = brute_force_oas(instance, slot, objective, constraints=declared, horizon=16)
+    searched = brute_force_oas(instance, slot, objective, constraints=declared)
+    assert searched.objective == pytest.approx(tried.objective)
+    if searched.schedule is not None:
+        assert check(instance, searched.schedule, constraints=declared) == []
