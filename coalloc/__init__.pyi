@@ -26,7 +26,6 @@ from coalloc.instance import LocalUser as LocalUser
 from coalloc.instance import NodeGroup as NodeGroup
 from coalloc.instance import Platform as Platform
 from coalloc.instance import PowerStates as PowerStates
-from coalloc.instance import RelaxedFeatureWarning as RelaxedFeatureWarning
 from coalloc.instance import RunningJob as RunningJob
 from coalloc.instance import Shape as Shape
 from coalloc.instance import Sharing as Sharing

@@ -1,4 +1,4 @@
-"""Types that functions return, and metrics of part of a schedule."""
+"""Types that functions return, a warning of bounds, and metrics of part of a schedule."""
 
 from coalloc.system.lazy import attach
 

@@ -3,6 +3,7 @@
 from coalloc.checker import Violation as Violation
 from coalloc.explanations.reasons import Explanation as Explanation
 from coalloc.explanations.reasons import Reason as Reason
+from coalloc.instance import RelaxedFeatureWarning as RelaxedFeatureWarning
 from coalloc.measures.groups import metrics_by as metrics_by
 from coalloc.measures.metrics import metrics_of as metrics_of
 from coalloc.measures.sharing import sharing_metrics as sharing_metrics

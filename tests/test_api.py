@@ -137,7 +137,10 @@ def test_an_unknown_keyword_is_an_error_that_lists_what_there_is(function):
             {"model": "pas", "slot": None, "formulation": "count"},
             "must be one of auto, node, mode, got 'count'",
         ),
-        ({"objective": "cost"}, "maximum-lateness, energy, edp, got 'cost'"),
+        (
+            {"objective": "cost"},
+            "co-allocated-jobs, used-clusters, unmet-levels, energy, edp, got 'cost'",
+        ),
         ({"links": "shared"}, "links of model 'oas' must be 'strict', got 'shared'"),
         ({"links": "loose"}, "links: must be 'strict', 'shared' or 'ignore', got 'loose'"),
         ({"saturation": -0.1}, "saturation: must be at least 0, got -0.1"),

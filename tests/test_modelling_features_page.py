@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import coalloc
-from coalloc import RelaxedFeatureWarning, UnsupportedFeature
+from coalloc import UnsupportedFeature
 from coalloc.api.features import support_table, supported_features
 from coalloc.heuristics.registry import POLICIES
 from coalloc.instance.features import FEATURES
+from coalloc.results import RelaxedFeatureWarning
 from tests.instance.test_features import EXAMPLES
 from tests.simulator.test_features import narrow, with_watts
 

@@ -63,7 +63,7 @@ TOPICS = {
         extend.Formulation extend.Problem
     """,
     "Errors and versions": """
-        CoallocError InstanceError UnsupportedFeature RelaxedFeatureWarning show_versions
+        CoallocError InstanceError UnsupportedFeature results.RelaxedFeatureWarning show_versions
     """,
 }
 """The public names in the order of the navigation."""

@@ -241,7 +241,7 @@ def test_quiet_commands_write_nothing_but_what_was_asked_for(tmp_path):
 
 def test_a_warning_of_ours_is_a_line_on_standard_error(capsys):
     def command():
-        warnings.warn("lower_bound relaxes 'deadline'", coalloc.RelaxedFeatureWarning, stacklevel=1)
+        warnings.warn("lower_bound relaxes 'deadline'", coalloc.results.RelaxedFeatureWarning, stacklevel=1)
         return ExitCode.DONE
 
     assert exit_code_of(command, "coalloc --help", debug=False) == ExitCode.DONE

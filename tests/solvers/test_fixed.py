@@ -211,8 +211,6 @@ def test_a_bound_counts_what_is_fixed():
     # A starts at 20 s, and takes 6 s at the least.
     assert coalloc.lower_bound(INSTANCE, fixed=[Fixed("A", start=20.0)]) == pytest.approx(26.0)
     assert coalloc.lower_bound(INSTANCE, fixed=[Fixed("A", start=20.0, shape=0)]) == pytest.approx(30.0)
-    with pytest.raises(CoallocError, match="fixed requires a regular objective, got 'energy'"):
-        coalloc.lower_bound(INSTANCE, "energy", fixed=[Fixed("A", start=20.0)])
 
 
 def test_explain_knows_what_is_fixed():

@@ -15,7 +15,6 @@ from coalloc import (
     Job,
     NodeGroup,
     Platform,
-    RelaxedFeatureWarning,
     RunningJob,
     Shape,
     Window,
@@ -23,6 +22,7 @@ from coalloc import (
 from coalloc.extend import AllowedStarts, Budget, Calendar, Constraint, TimeBounds, TimeRow
 from coalloc.instance.features import FEATURES
 from coalloc.problem import discretisation
+from coalloc.results import RelaxedFeatureWarning
 from coalloc.testing.brute_force_energy import brute_force_energy
 from coalloc.testing.features import with_features
 from coalloc.testing.small import small_metered_instance
@@ -72,7 +72,7 @@ def test_the_bound_is_below_the_optimum(seed):
             assert 0.0 < bound <= optimum.objective * (1 + 1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::coalloc.RelaxedFeatureWarning")
+@pytest.mark.filterwarnings("ignore::coalloc.results.RelaxedFeatureWarning")
 @pytest.mark.parametrize("objective", ["energy", "edp"])
 @pytest.mark.parametrize("seed", range(40))
 def test_the_bound_is_below_the_optimum_with_features(seed, objective):
@@ -197,7 +197,7 @@ def test_constraints_that_no_method_supports_are_relaxed(objective, monkeypatch)
 
 
 @pytest.mark.parametrize("objective", ["energy", "edp"])
-@pytest.mark.filterwarnings("ignore::coalloc.RelaxedFeatureWarning")
+@pytest.mark.filterwarnings("ignore::coalloc.results.RelaxedFeatureWarning")
 def test_no_feature_is_refused(objective):
     for instance in EXAMPLES.values():
         assert coalloc.lower_bound(with_watts(instance), objective) > 0.0
