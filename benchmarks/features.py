@@ -240,13 +240,11 @@ def timed(argument: Mapping[str, Any]) -> Row:
     """Return the processor time, s, of a solve without a feature or constraint and with it, under ``rows``."""
     kind, jobs, seed = argument["kind"], argument["jobs"], argument["seed"]
     plain = coalloc.generate("thesis-oas", seed=seed, jobs=jobs)
-    slot = plain.jobs[0].base_time / 2.0
+    schedule = coalloc.solve(plain, slot="100%").schedule
+    slot = None if schedule is None else schedule.slot
     rng = np.random.default_rng([seed, jobs])
-    instance, constraints = plain, list[Declaration]()
-    if kind in DECLARED:
-        constraints = small_declarations(kind, rng, plain, slot)
-    else:
-        instance = with_features(plain, rng, [kind])
+    constraints = small_declarations(kind, rng, plain, slot or 1.0) if kind in DECLARED else []
+    instance = plain if kind in DECLARED else with_features(plain, rng, [kind])
     rows = []
     for grid in ("100%", None):
         solve = partial(coalloc.solve, slot=grid, time_limit=TIMED_LIMIT)
@@ -381,7 +379,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found[call.function].extend((outcome or {}).get("rows", ()))
     rows, times = found[compared], found[timed]
     write_atomically(options.output, report(rows, times, seeds, command_of("features", parser, options)))
-    print(f"wrote {options.output}: {len(rows)} calls")
+    print(f"wrote {options.output}: {len(rows)} calls, {len(times)} pairs")
     is_wrong = any(row["disagreement"] for row in rows)
     return 1 if is_wrong or any(is_failed(outcome) for outcome in outcomes if outcome is not None) else 0
 

@@ -63,6 +63,13 @@ def test_slots_of_a_calendar_repeat():
     assert slots.longest_wait == 1
 
 
+def test_a_period_of_slots_that_are_no_fraction():
+    # Four slots of 670,000.1234567 s; rounded to fractions of a millionth each, their ratio would not be 4.
+    slot = 670_000.1234567
+    slots = AllowedSlots.of(Calendar(4.0 * slot), slot, TimeBase(1e-6, 1e-6, 1e3), "'J1'")
+    assert [slots.first_from(t) for t in range(6)] == [0, 4, 4, 4, 4, 8]
+
+
 @pytest.mark.parametrize("arguments", [(0.0,), (10.0, ()), (10.0, ((5.0, 4.0),)), (10.0, ((5.0, 11.0),))])
 def test_a_calendar_is_within_its_period(arguments):
     with pytest.raises(CoallocError, match="Calendar"):

@@ -28,7 +28,7 @@ class AllowedSlots:
     @classmethod
     def of(cls, calendar: Calendar, slot: float, base: TimeBase, job: str) -> AllowedSlots:
         """Return those of a calendar on slots of so many seconds; raise where they do not repeat, or there are none."""
-        ratio = Fraction(calendar.period).limit_denominator(10**6) / Fraction(slot).limit_denominator(10**6)
+        ratio = Fraction(calendar.period / slot).limit_denominator(MOST_SLOTS)
         if ratio.numerator > MOST_SLOTS or abs(ratio.numerator * slot - ratio.denominator * calendar.period) > (
             base.tolerance
         ):
