@@ -152,6 +152,8 @@ class Generation:
                 return None  # windows come in order of start, so what follows ends no sooner
             since = start if level.duration else math.inf  # what takes no time is in nobody's way
             free = profile.free(since, start + level.duration)
+            if profile.spending is not None:
+                free = profile.spending.within(j, free)
             if sum([free[g] for g in level.classes]) >= tasks:
                 allocation = self.filling(j, level, rule, free[:num_classes], free[num_classes:])
                 if allocation is not None:
@@ -359,7 +361,7 @@ def earliest_start_of(problem: Problem, profile: Profile, j: int, mode: Mode, si
 
 
 def _affords(profile: Profile, j: int, allocation: Allocation) -> bool:
-    """Return whether budgets allow a job an allocation, beside those placed and the least of the others."""
+    """Return whether budgets and clusters leave a job an allocation, beside those placed, and something to others."""
     return profile.spending is None or profile.spending.affords(j, allocation)
 
 

@@ -1,4 +1,4 @@
-"""Constraints for tests: a precedence, a lag, two jobs apart, a latest end of a job, a cluster that a job may not use.
+"""Constraints for tests: precedence, lags, two jobs apart, latest ends, clusters that jobs avoid, share or divide.
 
 Each says the same twice: as declarations for methods, and independently as faults of schedules, for brute force.
 :func:`small_constraint` draws one for a small instance; some make it infeasible. For all that it draws an optimal
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from coalloc.instance.constraints import (
     Budget,
     Constraint,
     Declaration,
+    DifferentClusters,
     NotTogether,
     PlacedJob,
+    SameCluster,
     TimeBounds,
     TimeRow,
 )
@@ -33,8 +35,8 @@ SLACK = 1e-6
 Time = tuple[Literal["start", "end"], str]
 """A time of a job by id."""
 
-Kind = Literal["precedence", "apart", "latest end", "not on cluster"]
-KINDS: tuple[Kind, ...] = ("precedence", "apart", "latest end", "not on cluster")
+Kind = Literal["precedence", "apart", "latest end", "not on cluster", "same cluster", "different clusters"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 """What :func:`small_constraint` draws."""
 
 
@@ -168,6 +170,25 @@ class NotOnCluster(Constraint):
                 yield f"{self.job} has tasks in {name}"
 
 
+@dataclass(frozen=True, slots=True)
+class InClusters(Constraint):
+    """Jobs are all in one cluster (``is_same``), or each in clusters that no other of them uses."""
+
+    jobs: tuple[str, ...]
+    is_same: bool
+
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
+        """Yield which of the two."""
+        yield SameCluster(self.jobs) if self.is_same else DifferentClusters(self.jobs)
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
+        """Yield a sentence where the pairs of a job and a cluster, by the names of its processors, say otherwise."""
+        pairs = {(p.job, node.split("/")[0]) for p in schedule if p.job in self.jobs for node in p.nodes}
+        clusters = {cluster for _, cluster in pairs}
+        if len(clusters) > 1 if self.is_same else len(clusters) < len(pairs):
+            yield f"{len(self.jobs)} jobs are in {len(clusters)} clusters"
+
+
 def small_constraint(kind: Kind, seed: int, instance: Instance, slot: float) -> Constraint | None:
     """Return a random constraint of a kind, the same for the same arguments; None where there is but one job to order.
 
@@ -182,6 +203,9 @@ def small_constraint(kind: Kind, seed: int, instance: Instance, slot: float) -> 
         return EndBy(jobs[0].id, _instant(rng, jobs[0], instance, slot))
     if len(jobs) == 1:
         return None
+    if kind in ("same cluster", "different clusters"):
+        number = int(rng.integers(2, len(jobs) + 1))
+        return InClusters(tuple(job.id for job in jobs[:number]), kind == "same cluster")
     return (Precedence if kind == "precedence" else Apart)(jobs[0].id, jobs[1].id)
 
 
