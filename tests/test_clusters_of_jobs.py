@@ -8,7 +8,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.extend import DifferentClusters, SameCluster
 from coalloc.problem import discretise
-from coalloc.rules.serial_sgs import list_schedule
+from coalloc.rules import serial_sgs
 from coalloc.schedule import schedule_of
 
 PAIR = ("J1", "J2")
@@ -82,9 +82,20 @@ def test_a_list_leaves_room_to_those_that_come_later(constraint: SameCluster | D
     # J1 comes first and ends first in the faster cluster. J2 fits into C2 alone: J1 has to be there, or must not be.
     instance = two_clusters(1, 3, speed=speed, tasks=(1, 3))
     problem = discretise(instance, None, constraints=[constraint])
-    schedule = schedule_of(problem, list_schedule(problem, (0, 1)))
+    schedule = schedule_of(problem, serial_sgs.list_schedule(problem, (0, 1)))
     assert coalloc.check(instance, schedule, constraints=[constraint]) == []
     assert len(schedule) == 2
+
+
+def test_a_list_finds_few_clusters_where_modes_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    # By itself either job takes the slow node of each cluster, and leaves the other none.
+    monkeypatch.setattr(serial_sgs, "MAX_MODES", 0)
+    cluster = Cluster("C1", [NodeGroup(1, power=1.0), NodeGroup(1, power=0.5)], 100.0)
+    jobs = [Job(name, 2, 10.0) for name in PAIR]
+    problem = discretise(
+        Instance(Platform([cluster, cluster.replace(name="C2")]), jobs), None, constraints=[DifferentClusters(PAIR)]
+    )
+    assert [(a.start, a.end) for a in serial_sgs.list_schedule(problem, (0, 1))] == [(0.0, 20.0), (0.0, 20.0)]
 
 
 def test_many_jobs_take_variables_in_proportion() -> None:

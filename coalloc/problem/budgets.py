@@ -15,7 +15,7 @@ from coalloc.instance import CoallocError
 from coalloc.instance.constraints import Budget, Tasks
 from coalloc.problem.allocation import Allocation, tasks_per_cluster
 from coalloc.problem.allocations import Allocations
-from coalloc.problem.choices import Mode
+from coalloc.problem.choices import Mode, SpeedLevel
 from coalloc.problem.cluster_rows import ClusterRows
 
 
@@ -91,9 +91,11 @@ class Spending:
         """Return the same, to be continued on its own."""
         return Spending(self._rows, self._clusters, self._spent, self._held)
 
-    def within(self, j: int, free: tuple[float, ...]) -> tuple[float, ...]:
-        """Return what is free for a job, by index: nothing of classes in clusters that rows exclude."""
-        return self._clusters.within(j, free, self._held)
+    def within(self, j: int, free: tuple[float, ...], level: SpeedLevel) -> list[tuple[float, ...]]:
+        """Return what is free for a job, by index, at a level: where rows let it be, then in few clusters there."""
+        clusters, left = self._clusters, self._clusters.left(j, self._held)
+        found = [clusters.within(left, free), clusters.within(clusters.fewest(left, free, level), free)]
+        return found[: len(set(found))]
 
     def affords(self, j: int, allocation: Allocation) -> bool:
         """Return whether a job, by index, may have an allocation, so that the least of all others is left."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from coalloc.documents.text import quoted
 from coalloc.instance.constraints import DifferentClusters, SameCluster
 from coalloc.problem.allocations import Allocations
+from coalloc.problem.choices import SpeedLevel
 
 Held = Mapping[int, frozenset[int]]
 """The clusters, by index, that placed jobs, by index, use."""
@@ -43,10 +45,20 @@ class ClusterRows:
         """How many clusters there are."""
         return len(self.allocations.instance.platform.clusters)
 
-    def within(self, j: int, free: tuple[float, ...], held: Held) -> tuple[float, ...]:
-        """Return what is free for a job, by index: processors by class, none where rows exclude them, and others."""
-        left, classes = self.left(j, held), self.allocations.classes
-        return (*[n * (c.cluster in left) for n, c in zip(free, classes, strict=False)], *free[len(classes) :])
+    def within(self, clusters: frozenset[int], free: tuple[float, ...]) -> tuple[float, ...]:
+        """Return what is free, processors by class and others behind them, with no processors in other clusters."""
+        classes = self.allocations.classes
+        return (*[n * (c.cluster in clusters) for n, c in zip(free, classes, strict=False)], *free[len(classes) :])
+
+    def fewest(self, left: frozenset[int], free: tuple[float, ...], level: SpeedLevel) -> frozenset[int]:
+        """Return those of some clusters that have most processors free for a level, as many as its tasks need."""
+        room = dict.fromkeys(sorted(left), 0.0)
+        for g in level.classes:
+            if (cluster := self.allocations.classes[g].cluster) in left:
+                room[cluster] += free[g]
+        widest = sorted(room, key=lambda c: -room[c])
+        before = accumulate((room[c] for c in widest), initial=0.0)
+        return frozenset(c for c, n in zip(widest, before, strict=False) if n < level.tasks)
 
     def left(self, j: int, held: Held) -> frozenset[int]:
         """Return the clusters that rows leave to a job, by index; where it has to be in one, those that hold all."""
