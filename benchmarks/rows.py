@@ -39,15 +39,7 @@ from coalloc.models import formulation_of
 from coalloc.objectives import Criterion, RegularObjective
 from coalloc.problem import Problem, slot_seconds
 from coalloc.testing.brute_force import brute_force_oas
-from coalloc.testing.constraints import (
-    KINDS,
-    Apart,
-    EndBy,
-    Kind,
-    NotOnCluster,
-    Precedence,
-    small_constraint,
-)
+from coalloc.testing.constraints import Apart, EndBy, Kind, NotOnCluster, Precedence, small_constraint
 from coalloc.testing.small import SmallSize, small_instance
 
 NUM_SEEDS = 500
@@ -57,6 +49,8 @@ THESIS_EVERY, THESIS_JOBS, THESIS_SLOT = 5, 3, "50%"
 """Every so many seeds the instance is one of the thesis (12 nodes), with so many jobs and this slot."""
 EXPORT_EVERY = 10
 """Every so many seeds the models are exported as well."""
+KINDS: tuple[Kind, ...] = ("precedence", "apart", "latest end", "not on cluster")
+"""The kinds of rows, which take turns."""
 FORMULATIONS = ("mode", "count")
 SOLVERS = ("highs", "cbc")
 SOLVES = 16

@@ -9,8 +9,10 @@ from coalloc.instance.constraints import AllowedStarts as AllowedStarts
 from coalloc.instance.constraints import Budget as Budget
 from coalloc.instance.constraints import Constraint as Constraint
 from coalloc.instance.constraints import Cumulative as Cumulative
+from coalloc.instance.constraints import DifferentClusters as DifferentClusters
 from coalloc.instance.constraints import MostTasks as MostTasks
 from coalloc.instance.constraints import NotTogether as NotTogether
+from coalloc.instance.constraints import SameCluster as SameCluster
 from coalloc.instance.constraints import TimeBounds as TimeBounds
 from coalloc.instance.constraints import TimeRow as TimeRow
 from coalloc.models import Formulation as Formulation

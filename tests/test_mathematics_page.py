@@ -13,6 +13,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform, Window
+from coalloc.extend import SameCluster
 from coalloc.instance import RunningJob
 from coalloc.models import energy_relaxation
 from coalloc.models.energy_rates import node_rates
@@ -21,7 +22,7 @@ from coalloc.testing.constraints import Lag
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
-OUR_NUMBERS = r"\(([ATCKPNMJBLRSD]\d+)\)"
+OUR_NUMBERS = r"\(([ATCKPNMJBLRSDGF]\d+)\)"
 """Equation numbers that are ours; (E) numbers are of the execution model, others of the sources."""
 MATHS = re.compile(r"```math\n.*?\n```", re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
@@ -222,10 +223,21 @@ def test_the_page_names_what_a_scope_adds_to_a_model():
         assert added == named(section("### Scope"))
 
 
-def test_the_page_names_what_a_lag_adds_to_a_model():
-    lag = Lag(("end", "J1"), ("start", "J1"), 100.0)
+@pytest.mark.parametrize(
+    ("title", "constraint", "formulations", "others"),
+    [
+        (
+            "### Objectives and constraints",
+            Lag(("end", "J1"), ("start", "J1"), 100.0),
+            ("count", "node"),
+            {"greatest", "no_greater"},
+        ),
+        ("### Clusters of several jobs", SameCluster(("J1",)), ("mode",), set()),
+    ],
+)
+def test_the_page_names_what_a_constraint_adds_to_a_model(title, constraint, formulations, others):
     added = set()
-    for formulation in ("count", "node"):
+    for formulation in formulations:
         free, restricted = (
             coalloc.build_model(
                 three_clusters().replace(jobs=[Job("J1", 2, 100.0)]),
@@ -233,10 +245,10 @@ def test_the_page_names_what_a_lag_adds_to_a_model():
                 formulation=formulation,
                 constraints=constraints,
             )
-            for constraints in ((), (lag,))
+            for constraints in ((), (constraint,))
         )
         added |= {c.name for c in restricted.component_objects()} - {c.name for c in free.component_objects()}
-    assert added == named(section("### Objectives and constraints")) - {"greatest", "no_greater"}
+    assert added == named(section(title)) - others
 
 
 def _size(component: Any) -> int:

@@ -507,8 +507,7 @@ class Cumulative(Single):
         if self.amounts and len(self.amounts) != len(self.jobs):
             numbers = f"{len(self.jobs)}, got {len(self.amounts)}"
             raise CoallocError(f"a Cumulative must have one amount per job, {numbers}")
-        if len(set(self.jobs)) < len(self.jobs):
-            raise CoallocError("a Cumulative must name each job once")
+        _refuse_repeated(self.jobs, "a Cumulative")
         if not all(0.0 <= number < math.inf for number in (*self.amounts, self.capacity)):
             raise CoallocError("the amounts and the capacity of a Cumulative must be finite and at least 0")
 
@@ -528,6 +527,86 @@ class Cumulative(Single):
                 listed = ", ".join(map(quoted, active))
                 yield f"jobs {listed} take {total:g} at {instant_text(time)}, must be at most {self.capacity:g}"
                 return
+
+
+@dataclass(frozen=True, slots=True)
+class OfClusters(Single):
+    """A declaration about the clusters of several jobs."""
+
+    holds_rounded_down: ClassVar[bool] = True
+    jobs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a job that stands twice."""
+        _refuse_repeated(self.jobs, f"a {type(self).__name__}")
+
+    def by_cluster(self, placed: Placed) -> dict[str, list[str]]:
+        """Return the jobs that have tasks in each cluster that they use, all by name as messages have them."""
+        tasks = {job: placed.tasks(job) for job in self.jobs}
+        inside = {
+            quoted(cluster.name): [quoted(job) for job in self.jobs if tasks[job][c]]
+            for c, cluster in enumerate(placed.instance.platform.clusters)
+        }
+        return {name: jobs for name, jobs in inside.items() if jobs}
+
+
+@dataclass(frozen=True, slots=True)
+class SameCluster(OfClusters):
+    """Declaration: all tasks of all these jobs are in one cluster.
+
+    Parameters
+    ----------
+    jobs : tuple of str
+        Ids of the jobs.
+
+    See Also
+    --------
+    coalloc.extend.Constraint : The base class, whose ``declare`` returns several.
+
+    Examples
+    --------
+    >>> from coalloc.extend import SameCluster
+    >>> SameCluster(("J1", "J2")).jobs
+    ('J1', 'J2')
+    """
+
+    def broken(self, placed: Placed) -> Iterator[str]:
+        """Yield a sentence where they have tasks in several."""
+        used = self.by_cluster(placed)
+        if len(used) > 1:
+            yield f"jobs {', '.join(map(quoted, self.jobs))} must be in one cluster, but use {', '.join(used)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DifferentClusters(OfClusters):
+    """Declaration: no cluster has tasks of two of these jobs, even at different times.
+
+    Parameters
+    ----------
+    jobs : tuple of str
+        Ids of the jobs.
+
+    See Also
+    --------
+    coalloc.extend.Constraint : The base class, whose ``declare`` returns several.
+
+    Examples
+    --------
+    >>> from coalloc.extend import DifferentClusters
+    >>> DifferentClusters(("J1", "J2")).jobs
+    ('J1', 'J2')
+    """
+
+    def broken(self, placed: Placed) -> Iterator[str]:
+        """Yield a sentence for each cluster that several of them use."""
+        for cluster, jobs in self.by_cluster(placed).items():
+            if len(jobs) > 1:
+                yield f"jobs {', '.join(jobs)} must be in different clusters, but have tasks in {cluster}"
+
+
+def _refuse_repeated(jobs: Sequence[str], what: str) -> None:
+    if len(set(jobs)) < len(jobs):
+        raise CoallocError(f"{what} must name each job once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -592,6 +671,8 @@ Declaration = (
     | NotTogether
     | TimeRow
     | Cumulative
+    | SameCluster
+    | DifferentClusters
     | Budget
 )
 """All of the language."""

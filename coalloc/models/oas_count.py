@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 import pyomo.environ as pyo
 
 from coalloc.models.budgets import add_budget_rows, set_choices
+from coalloc.models.cluster_rows import add_cluster_rows, set_given
 from coalloc.models.spreads import Run, add_spread_rows, set_spreads
 from coalloc.models.time_slots import (
     Term,
@@ -82,7 +83,7 @@ def build(
         )
     _add_scope(model)
     _add_spreads(model)
-    _add_budgets(model)
+    _add_ties_of_allocations(model)
     per_slot = "no more tasks on class g in slot t than processors are free"
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), time_slots.processors, f"(K4): {per_slot}")
     _add_links(model, time_slots)
@@ -138,13 +139,14 @@ def _add_scope(model: pyo.ConcreteModel) -> None:
     add_scope_rows(model, lambda j, part: pyo.quicksum(n for g in part for n in tasks[j, g]), jobs)
 
 
-def _add_budgets(model: pyo.ConcreteModel) -> None:
-    """Add (G1) to (G3)."""
+def _add_ties_of_allocations(model: pyo.ConcreteModel) -> None:
+    """Add (G1) to (G3), and (F1) to (F3)."""
     problem: Problem = model.problem
-    counts: dict[tuple[int, int], list[pyo.Var]] = defaultdict(list)
-    for (j, _, _, g), n in model.n.items() if problem.budgets else ():
-        counts[j, problem.classes[g].cluster].append(n)
-    add_budget_rows(model, lambda j, c: pyo.quicksum(counts[j, c]))
+    counts: dict[tuple[int, int], list[tuple[pyo.Var, int]]] = defaultdict(list)
+    for (j, level, _, g), n in model.n.items() if problem.budgets or problem.cluster_rows.rows else ():
+        counts[j, problem.classes[g].cluster].append((n, problem.levels[j][level].tasks))
+    add_budget_rows(model, lambda j, c: pyo.quicksum(n for n, _ in counts[j, c]))
+    add_cluster_rows(model, lambda j, c: pyo.quicksum(n / tasks for n, tasks in counts[j, c]))
 
 
 def _add_spreads(model: pyo.ConcreteModel) -> None:
@@ -308,6 +310,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     set_parts(model, assignments, range(len(problem.jobs)))
     set_spreads(model)
     set_choices(model)
+    set_given(model)
     set_profile(model, assignments)
 
 

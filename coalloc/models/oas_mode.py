@@ -8,11 +8,13 @@ thesis 3.2.1 (3.9) to (3.23) with errata 1 to 5.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import pyomo.environ as pyo
 
 from coalloc.models.budgets import add_budgets
+from coalloc.models.cluster_rows import add_cluster_rows, set_given
 from coalloc.models.time_slots import (
     Term,
     TimeSlots,
@@ -64,12 +66,26 @@ def build(
     add_resource_rows(model, "memory", asked, time_slots.left, f"(M1): {per_node}")
     taken, of_pool = by_slot(_load_terms(model, problem.contended_pools)), "tasks take no more units of a pool"
     add_resource_rows(model, "pools", taken, time_slots.left, f"(W1): {of_pool} than are left of it in slot t")
-    if problem.budgets:
-        tasks = [[in_clusters(problem.allocations, mode.allocation) for mode in modes] for modes in problem.modes]
-        add_budgets(model, ((j, tasks[j][p], x) for (j, p, _), x in model.x.items()))
+    _add_ties_of_allocations(model)
     active = ((j, range(t, t + int(problem.modes[j][p].duration)), x) for (j, p, t), x in model.x.items())
     add_packing_rows(model, active, time_slots)
     return model
+
+
+def _add_ties_of_allocations(model: pyo.ConcreteModel) -> None:
+    """Add (G3), and (F1) to (F3)."""
+    problem: Problem = model.problem
+    if not (problem.budgets or problem.cluster_rows.rows):
+        return
+    tasks = [[in_clusters(problem.allocations, mode.allocation) for mode in modes] for modes in problem.modes]
+    if problem.budgets:
+        add_budgets(model, ((j, tasks[j][p], x) for (j, p, _), x in model.x.items()))
+    inside: dict[tuple[int, int], list[pyo.Var]] = defaultdict(list)
+    for (j, p, _), x in model.x.items():
+        for c, count in enumerate(tasks[j][p]):
+            if count:
+                inside[j, c].append(x)
+    add_cluster_rows(model, lambda j, c: pyo.quicksum(inside[j, c]))
 
 
 def _starts(time_slots: TimeSlots) -> Iterator[tuple[int, int, int]]:
@@ -115,6 +131,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     active = {(a.job, number[a.job].get(a.mode.allocation, -1), a.start) for a in assignments}
     for key, x in model.x.items():
         x.set_value(int(key in active))
+    set_given(model)
     set_profile(model, assignments)
 
 

@@ -19,6 +19,7 @@ import pyomo.environ as pyo
 
 from coalloc.instance import CoallocError, Job
 from coalloc.models.budgets import add_budget_rows, set_choices
+from coalloc.models.cluster_rows import add_cluster_rows, set_given
 from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name, unique
 from coalloc.models.spreads import Run, add_spread_rows, set_spreads
 from coalloc.models.time_slots import TimeSlots, add_scope_rows, chosen, set_parts
@@ -61,7 +62,7 @@ def build(
     )
     _add_spreads(model)
     _add_calendars(model)
-    _add_budgets(model)
+    _add_ties_of_allocations(model)
     _add_constraints(model)
     _add_exact_ends(model)
     _add_objective(model, model.criterion.objective)
@@ -153,11 +154,15 @@ def _add_calendars(model: pyo.ConcreteModel) -> None:
                 model.Y[run, t].fix(0)
 
 
-def _add_budgets(model: pyo.ConcreteModel) -> None:
-    """Add (G1) to (G3)."""
+def _add_ties_of_allocations(model: pyo.ConcreteModel) -> None:
+    """Add (G1) to (G3), and (F1) to (F3)."""
     problem: Problem = model.problem
     inside = [[r for r, g in model.class_of.items() if problem.classes[g].cluster == c] for c in _clusters(problem)]
     add_budget_rows(model, lambda j, c: pyo.quicksum(model.Z[run, r] for run in model.runs_of[j] for r in inside[c]))
+    add_cluster_rows(
+        model,
+        lambda j, c: pyo.quicksum(model.Z[run, r] / model.tau[run] for run in model.runs_of[j] for r in inside[c]),
+    )
 
 
 def _clusters(problem: Problem) -> range:
@@ -591,6 +596,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     set_parts(model, assignments, job_names(problem))
     set_spreads(model)
     set_choices(model)
+    set_given(model)
     for (j, level), picked in model.level.items() if problem.end_lags else ():
         picked.set_value(int(j in held and problem.speeds.level_of(held[j][0].job, held[j][0].mode) == level))
     pools = {problem.resources[k].name: problem.resources[k].classes for k in problem.contended_pools}

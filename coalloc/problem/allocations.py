@@ -283,20 +283,21 @@ class Allocations:
 
     def spread(self, job: Job) -> Spread | None:
         """Return what a job in one shape asks of its tasks in each cluster; None where it may be spread in any way."""
-        predicates = self.declared.of(job.id).allowed
-        if not (predicates or job.is_spread):
+        declared = self.declared.of(job.id)
+        predicates, is_in_one_cluster = declared.allowed, declared.is_in_one_cluster
+        if not (predicates or is_in_one_cluster or job.is_spread):
             return None
         if job not in self._known_spreads:
-            spread = spread_of(job, self.instance.platform)
+            spread = spread_of(job, self.instance.platform) or Spread()
             if predicates:
-                spread = replace(spread or Spread(), allows=lambda tasks: all(allows(tasks) for allows in predicates))
-            if spread is not None and self.scope != "platform":
+                spread = replace(spread, allows=lambda tasks: all(allows(tasks) for allows in predicates))
+            if is_in_one_cluster or self.scope != "platform":
                 spread = spread.narrowed(1)
             self._known_spreads[job] = spread
         return self._known_spreads[job]
 
     @cached_property
-    def _known_spreads(self) -> dict[Job, Spread | None]:
+    def _known_spreads(self) -> dict[Job, Spread]:
         """Those so far."""
         return {}
 
@@ -387,9 +388,10 @@ class Allocations:
 
     def _count_spread(self, job: Job, rooms: tuple[int, ...]) -> int:
         """Return how many allocation vectors a job has in one shape."""
-        if not job.is_spread:
+        asked = replace(self.spread(job) or Spread(), allows=None)
+        if asked == Spread():
             return num_compositions(job.tasks, rooms)[-1]
-        key = job.tasks, job.spread_limits, rooms  # equal ones are counted once
+        key = job.tasks, asked, rooms  # equal ones are counted once
         if key not in self._known_spread_counts:
             found = 0
             for spread in self.spreads(job, rooms, is_allowed=False):

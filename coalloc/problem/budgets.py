@@ -1,17 +1,22 @@
-"""Budgets of constraints as tables: what each job takes beyond its least, by its tasks in each cluster."""
+"""Budgets of constraints as tables: what each job takes beyond its least, by its tasks in each cluster.
+
+:class:`Spending` is the state of a list schedule: what its jobs leave of budgets, and of clusters that are tied.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError
 from coalloc.instance.constraints import Budget, Tasks
 from coalloc.problem.allocation import Allocation, tasks_per_cluster
 from coalloc.problem.allocations import Allocations
-from coalloc.problem.choices import Mode
+from coalloc.problem.choices import Mode, SpeedLevel
+from coalloc.problem.cluster_rows import ClusterRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +75,44 @@ def in_clusters(allocations: Allocations, allocation: Allocation) -> Tasks:
 
 
 class Spending:
-    """What placed jobs take of budgets beyond their least weights."""
+    """What placed jobs take of budgets beyond their least weights, and the clusters that they use."""
 
-    def __init__(self, allocations: Allocations, rows: Sequence[BudgetRow], spent: Sequence[float] = ()) -> None:
-        self._allocations, self._rows = allocations, rows
-        self._spent = [*spent] or [0.0] * len(rows)
+    def __init__(
+        self,
+        rows: Sequence[BudgetRow],
+        clusters: ClusterRows,
+        spent: Sequence[float] = (),
+        held: Mapping[int, frozenset[int]] = MappingProxyType({}),
+    ) -> None:
+        self._rows, self._clusters = rows, clusters
+        self._spent, self._held = [*spent] or [0.0] * len(rows), held
 
     def copy(self) -> Spending:
         """Return the same, to be continued on its own."""
-        return Spending(self._allocations, self._rows, self._spent)
+        return Spending(self._rows, self._clusters, self._spent, self._held)
+
+    def within(self, j: int, free: tuple[float, ...], level: SpeedLevel) -> list[tuple[float, ...]]:
+        """Return what is free for a job, by index, at a level: where rows let it be, then in few clusters there."""
+        clusters, left = self._clusters, self._clusters.left(j, self._held)
+        found = [clusters.within(left, free), clusters.within(clusters.fewest(left, free, level), free)]
+        return found[: len(set(found))]
 
     def affords(self, j: int, allocation: Allocation) -> bool:
         """Return whether a job, by index, may have an allocation, so that the least of all others is left."""
-        rows = zip(self._rows, self._spent, self._taken(j, allocation), strict=True)
-        return all(spent + taken <= row.room for row, spent, taken in rows)
+        tasks = in_clusters(self._clusters.allocations, allocation)
+        rows = zip(self._rows, self._spent, self._taken(j, tasks), strict=True)
+        is_left = all(spent + taken <= row.room for row, spent, taken in rows)
+        return is_left and self._clusters.allows(j, _used(tasks), self._held)
 
     def take(self, j: int, allocation: Allocation) -> None:
         """Count an allocation of a job, by index."""
-        self._spent = [spent + taken for spent, taken in zip(self._spent, self._taken(j, allocation), strict=True)]
+        tasks = in_clusters(self._clusters.allocations, allocation)
+        self._spent = [spent + taken for spent, taken in zip(self._spent, self._taken(j, tasks), strict=True)]
+        self._held = {**self._held, j: _used(tasks)}
 
-    def _taken(self, j: int, allocation: Allocation) -> list[float]:
-        tasks = in_clusters(self._allocations, allocation)
+    def _taken(self, j: int, tasks: Tasks) -> list[float]:
         return [row.excess[j].get(tasks, math.inf) for row in self._rows]
+
+
+def _used(tasks: Tasks) -> frozenset[int]:
+    return frozenset(c for c, count in enumerate(tasks) if count)

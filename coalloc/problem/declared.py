@@ -19,8 +19,10 @@ from coalloc.instance.constraints import (
     Constraint,
     Cumulative,
     Declaration,
+    DifferentClusters,
     MostTasks,
     NotTogether,
+    SameCluster,
     Tasks,
     TimeBounds,
     TimeRow,
@@ -41,6 +43,7 @@ class OfJob:
     most_tasks: list[MostTasks] = field(default_factory=list)
     shapes: list[Collection[int]] = field(default_factory=list)
     allowed: list[Callable[[Tasks], bool]] = field(default_factory=list)
+    is_in_one_cluster: bool = False
 
     def take(self, declared: Declaration) -> None:
         """Add a declaration about the job."""
@@ -72,7 +75,7 @@ class OfJob:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Declarations of the jobs of an instance; ``rows`` and ``budgets`` with the names of their constraints.
+    """Declarations of the jobs of an instance; those of several jobs with the names of their constraints.
 
     ``jobs`` are all by id, ``by_id`` has those of which something is declared alone.
     """
@@ -80,6 +83,7 @@ class Declared:
     jobs: frozenset[str]
     by_id: dict[str, OfJob]
     rows: tuple[tuple[str, NotTogether | TimeRow], ...]
+    clusters: tuple[tuple[str, SameCluster | DifferentClusters], ...]
     budgets: tuple[tuple[str, Budget], ...]
     is_complete: bool
     """Whether no constraint forbids more by its faults."""
@@ -97,14 +101,15 @@ class Declared:
 
     @property
     def restricts_spreads(self) -> bool:
-        """Whether a predicate excludes some numbers of tasks in the clusters."""
-        return any(of_job.allowed for of_job in self.by_id.values())
+        """Whether some numbers of tasks in the clusters are excluded."""
+        return any(of_job.allowed or of_job.is_in_one_cluster for of_job in self.by_id.values())
 
     @property
     def is_searched(self) -> bool:
         """Whether the exact search keeps to all of it: to what is said of single jobs, and what comes before."""
         are_searched = all(isinstance(row, TimeRow) and row.is_precedence for _, row in self.rows)
-        return are_searched and not self.budgets and not any(of_job.calendar for of_job in self.by_id.values())
+        is_alone = not (self.budgets or self.clusters)
+        return are_searched and is_alone and not any(of_job.calendar for of_job in self.by_id.values())
 
     def tells_apart(self) -> dict[str, Hashable]:
         """Return a key for each job of which more is declared than earliest starts, latest ends, nodes and shapes.
@@ -118,7 +123,7 @@ class Declared:
             for job, of_job in self.by_id.items()
             if of_job.latest_start < math.inf or of_job.calendar or of_job.allowed
         }
-        return keys | {job: job for _, row in self.rows for job in row.jobs}
+        return keys | {job: job for _, row in (*self.rows, *self.clusters) for job in row.jobs}
 
 
 def declared_by(constraints: Iterable[Constraint], instance: Instance, *, is_rounded_down: bool) -> Declared:
@@ -130,6 +135,7 @@ def declared_by(constraints: Iterable[Constraint], instance: Instance, *, is_rou
     names, given = frozenset(job.id for job in instance.jobs), tuple(constraints)
     by_id: defaultdict[str, OfJob] = defaultdict(OfJob)
     rows, budgets, asking = list[tuple[str, NotTogether | TimeRow]](), list[tuple[str, Budget]](), set[str]()
+    clusters = list[tuple[str, SameCluster | DifferentClusters]]()
     for constraint in given:
         for one in normal(constraint.declare(instance)):
             if isinstance(one, Cumulative) or not names.issuperset(one.jobs):
@@ -142,10 +148,14 @@ def declared_by(constraints: Iterable[Constraint], instance: Instance, *, is_rou
                 rows.append((name_of(constraint), one))
             elif isinstance(one, Budget):
                 budgets.append((name_of(constraint), one))
+            elif isinstance(one, (SameCluster, DifferentClusters)):
+                clusters.append((name_of(constraint), one))
+                for job in one.jobs if isinstance(one, SameCluster) else ():
+                    by_id[job].is_in_one_cluster = True
             else:
                 by_id[one.jobs[0]].take(one)
     is_complete = all(constraint.is_declared for constraint in given)
-    return Declared(names, dict(by_id), tuple(rows), tuple(budgets), is_complete, frozenset(asking))
+    return Declared(names, dict(by_id), tuple(rows), tuple(clusters), tuple(budgets), is_complete, frozenset(asking))
 
 
 def normal(declarations: Iterable[Declaration]) -> Iterator[Declaration]:

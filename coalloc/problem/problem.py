@@ -27,6 +27,7 @@ from coalloc.problem.blocks import Busy, blocks_of, busy_of
 from coalloc.problem.budgets import BudgetRow, budget_row
 from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
 from coalloc.problem.clock import Clock, Rounding
+from coalloc.problem.cluster_rows import ClusterRows, cluster_rows
 from coalloc.problem.counting import numbered
 from coalloc.problem.declared import Declared, declared_by
 from coalloc.problem.levels import SpeedLevels
@@ -247,13 +248,18 @@ class Problem:
     @cached_property
     def couples(self) -> bool:
         """Whether a constraint ties jobs to each other, to a latest end, to a calendar or to a budget."""
-        is_bound = self.ties_jobs or bool(self.calendars) or bool(self.declared.budgets)
+        is_bound = bool(self.rows or self.calendars or self.declared.budgets or self.declared.clusters)
         return is_bound or not all(math.isinf(end) for end in self.latest_ends)
 
     @cached_property
     def budgets(self) -> tuple[BudgetRow, ...]:
         """What the allocations of all jobs take together at most."""
         return tuple(budget_row(self.allocations, self.modes, budget, name) for name, budget in self.declared.budgets)
+
+    @cached_property
+    def cluster_rows(self) -> ClusterRows:
+        """The jobs that are in one cluster, or no two of which are in one."""
+        return cluster_rows(self.allocations, self.declared.clusters)
 
     @property
     def ties_jobs(self) -> bool:

@@ -26,7 +26,7 @@ class Profile(Timeline[float]):
 
     Resources of which there is always enough (all but ``problem.contended_resources``) are not kept. ``placed`` are
     starts and ends of the jobs that were placed, by index, where constraints tie jobs to each other; ``spending`` is
-    what they take of budgets.
+    what they take of budgets and clusters.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -35,7 +35,8 @@ class Profile(Timeline[float]):
         super().__init__(-math.inf, (*problem.capacities, *limits), num_classes=len(problem.capacities))
         self._noise = [SUBTRACTION_NOISE * max(1.0, limit) for limit in limits]
         self.couples, self.placed = problem.couples, dict[int, tuple[float, float]]()
-        self.spending = Spending(problem.allocations, problem.budgets) if problem.budgets else None
+        is_spent = bool(problem.budgets or problem.cluster_rows.rows)
+        self.spending = Spending(problem.budgets, problem.cluster_rows) if is_spent else None
         for busy in problem.busy:
             self.take(-math.inf, busy.end, self.vector(busy.allocation, busy.loads))
         for block in problem.blocks:

@@ -152,11 +152,15 @@ class Generation:
                 return None  # windows come in order of start, so what follows ends no sooner
             since = start if level.duration else math.inf  # what takes no time is in nobody's way
             free = profile.free(since, start + level.duration)
-            if sum([free[g] for g in level.classes]) >= tasks:
-                allocation = self.filling(j, level, rule, free[:num_classes], free[num_classes:])
-                if allocation is not None:
-                    is_kept = _affords(profile, j, allocation)  # else other fillings are tried as modes
-                    return Assignment(j, start, self.mode(j, allocation)) if is_kept else None
+            is_found = False
+            for tried in [free] if profile.spending is None else profile.spending.within(j, free, level):
+                if sum([tried[g] for g in level.classes]) >= tasks:
+                    allocation = self.filling(j, level, rule, tried[:num_classes], tried[num_classes:])
+                    is_found = is_found or allocation is not None
+                    if allocation is not None and _affords(profile, j, allocation):
+                        return Assignment(j, start, self.mode(j, allocation))
+            if is_found and self.problem.allocations.number <= MAX_MODES:
+                return None  # other fillings are tried as modes
         return None
 
     def filling(
@@ -359,7 +363,7 @@ def earliest_start_of(problem: Problem, profile: Profile, j: int, mode: Mode, si
 
 
 def _affords(profile: Profile, j: int, allocation: Allocation) -> bool:
-    """Return whether budgets allow a job an allocation, beside those placed and the least of the others."""
+    """Return whether budgets and clusters leave a job an allocation, beside those placed, and something to others."""
     return profile.spending is None or profile.spending.affords(j, allocation)
 
 

@@ -31,7 +31,7 @@ MAX_TRIED = 1_000
 
 def why_infeasible(problem: Problem) -> list[str]:
     """Return a sentence for each job that fits nowhere, saturates a link, or cannot end in time."""
-    nowhere = why_without_place(problem) or _why_beyond_budget(problem)
+    nowhere = why_without_place(problem) or [*_why_beyond_budget(problem), *problem.cluster_rows.faults()]
     late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
     return late or [*(_all_too_late(problem) or _some_too_late(problem)), *filter(None, [why_crowded(problem)])]
 

@@ -1,4 +1,4 @@
-"""Constraints for tests: a precedence, a lag, two jobs apart, a latest end of a job, a cluster that a job may not use.
+"""Constraints for tests: precedence, lags, two jobs apart, latest ends, clusters that jobs avoid, share or divide.
 
 :func:`small_declarations` draws plain declarations, of any jobs.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from coalloc.instance.constraints import (
     Constraint,
     Cumulative,
     Declaration,
+    DifferentClusters,
     MostTasks,
     NotTogether,
     PlacedJob,
+    SameCluster,
     TimeBounds,
     TimeRow,
 )
@@ -41,8 +43,8 @@ SLACK = 1e-6
 Time = tuple[Literal["start", "end"], str]
 """A time of a job by id."""
 
-Kind = Literal["precedence", "apart", "latest end", "not on cluster"]
-KINDS: tuple[Kind, ...] = ("precedence", "apart", "latest end", "not on cluster")
+Kind = Literal["precedence", "apart", "latest end", "not on cluster", "same cluster", "different clusters"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 """What :func:`small_constraint` draws."""
 
 
@@ -176,6 +178,25 @@ class NotOnCluster(Constraint):
                 yield f"{self.job} has tasks in {name}"
 
 
+@dataclass(frozen=True, slots=True)
+class InClusters(Constraint):
+    """Jobs are all in one cluster (``is_same``), or each in clusters that no other of them uses."""
+
+    jobs: tuple[str, ...]
+    is_same: bool
+
+    def declare(self, instance: Instance) -> Iterable[Declaration]:
+        """Yield which of the two."""
+        yield SameCluster(self.jobs) if self.is_same else DifferentClusters(self.jobs)
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
+        """Yield a sentence where the pairs of a job and a cluster, by the names of its processors, say otherwise."""
+        pairs = {(p.job, node.split("/")[0]) for p in schedule if p.job in self.jobs for node in p.nodes}
+        clusters = {cluster for _, cluster in pairs}
+        if len(clusters) > 1 if self.is_same else len(clusters) < len(pairs):
+            yield f"{len(self.jobs)} jobs are in {len(clusters)} clusters"
+
+
 def small_constraint(kind: Kind, seed: int, instance: Instance, slot: float) -> Constraint | None:
     """Return a random constraint of a kind, the same for the same arguments; None where there is but one job to order.
 
@@ -190,6 +211,9 @@ def small_constraint(kind: Kind, seed: int, instance: Instance, slot: float) -> 
         return EndBy(jobs[0].id, _instant(rng, jobs[0], instance, slot))
     if len(jobs) == 1:
         return None
+    if kind in ("same cluster", "different clusters"):
+        number = int(rng.integers(2, len(jobs) + 1))
+        return InClusters(tuple(job.id for job in jobs[:number]), kind == "same cluster")
     return (Precedence if kind == "precedence" else Apart)(jobs[0].id, jobs[1].id)
 
 

@@ -59,8 +59,8 @@ TOPICS = {
         extend.Start extend.Wake extend.State extend.Running extend.policy_named extend.Broker extend.Site
         grid.Partition extend.RegularObjective extend.PiecewiseLinear extend.Constraint extend.TimeBounds
         extend.AllowedStarts extend.Calendar extend.AllowedNodes extend.MostTasks extend.AllowedShapes
-        extend.AllowedSpreads extend.NotTogether extend.TimeRow extend.Cumulative extend.Budget extend.NodeClass
-        extend.Formulation extend.Problem
+        extend.AllowedSpreads extend.NotTogether extend.TimeRow extend.Cumulative extend.SameCluster
+        extend.DifferentClusters extend.Budget extend.NodeClass extend.Formulation extend.Problem
     """,
     "Errors and versions": """
         CoallocError InstanceError UnsupportedFeature results.RelaxedFeatureWarning show_versions

@@ -10,7 +10,6 @@ import rows
 import coalloc
 from coalloc.solvers.backends import pyomo_solver
 from coalloc.solvers.backends.highs import SolverLimits
-from coalloc.testing.constraints import KINDS
 
 LIMIT = 600.0
 """Seconds, far beyond what is needed."""
@@ -55,7 +54,7 @@ def test_cbc_is_asked_in_a_way_in_which_its_optima_are_right(monkeypatch):
 
 def test_the_kinds_take_turns_and_every_fifth_instance_is_one_of_the_thesis():
     drawn = [rows.given(seed) for seed in range(40)]
-    assert {kind for _, _, kind, _ in drawn} == set(KINDS)
+    assert {kind for _, _, kind, _ in drawn} == set(rows.KINDS)
     assert [seed for seed, (i, *_) in enumerate(drawn) if i.platform.num_processors == 12] == list(range(4, 40, 5))
 
 

@@ -187,6 +187,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
         "parts": problem.allocations.parts,
         "equal_pairs": criterion.equal_pairs,
         "rows": [asdict(row) for row in problem.rows],
+        "cluster_rows": [{"groups": row.groups, "is_same": row.is_same} for row in problem.cluster_rows.rows],
         "budgets": [_budget_document(row) for row in problem.budgets],
         "hint": [
             {

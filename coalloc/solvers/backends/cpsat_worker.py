@@ -41,6 +41,8 @@ class Model:
         self._add_rows(document["rows"])
         for budget in document["budgets"]:
             self._add_budget(budget)
+        for row in document["cluster_rows"]:
+            self._add_cluster_row(**row)
         for one, other in document["equal_pairs"]:
             self.model.add(self.starts[one] <= self.starts[other])
         self._add_hint()
@@ -134,6 +136,17 @@ class Model:
             model.add_allowed_assignments([*held, weight], table)
             taken.append(weight)
         model.add(sum(taken) <= budget["limit"])
+
+    def _add_cluster_row(self, groups: list[list[int]], is_same: bool) -> None:
+        """Give groups of jobs clusters: one group a single one, or each some that no other has."""
+        model, cluster_of = self.model, self.document["clusters"]
+        given = [[model.new_bool_var("") for _ in range(max(cluster_of) + 1)] for _ in groups]
+        for group, of_group in zip(groups, given, strict=True):
+            for c, is_given in enumerate(of_group):
+                inside = sum(n for j in group for g, n in enumerate(self.counts[j]) if cluster_of[g] == c)
+                model.add(inside == 0).only_enforce_if(~is_given)
+        for one_of in given if is_same else zip(*given, strict=True):
+            model.add_at_most_one(one_of)
 
     def _add_objective(self, objective: dict[str, Any], horizon: int) -> None:
         """Minimise the sum or the maximum of the costs: the ends, or what the tables say of an end at a level."""
