@@ -38,11 +38,13 @@ from coalloc.instance.constraints import (
     AllowedNodes,
     AllowedShapes,
     AllowedSpreads,
+    AllowedStarts,
     Budget,
     Constraint,
     Declaration,
     MostTasks,
     TimeBounds,
+    TimeRow,
 )
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
 from coalloc.objectives.objective import RegularObjective
@@ -445,7 +447,8 @@ def brute_force_oas(
         schedule = schedule_of(placed)
         return not any(fault for constraint in constraints for fault in constraint.faults(instance, schedule))
 
-    if has_lags or is_declared:
+    is_timed = any(isinstance(one, (AllowedStarts, Budget, TimeBounds, TimeRow)) for one in declared)
+    if has_lags or (is_declared and is_timed):  # of the rest, limits and options say all
         search_of_lags = LagSearch(
             [choice.demands for choice in choices],
             [choice.durations for choice in choices],
@@ -479,7 +482,7 @@ def brute_force_oas(
         _regular(instance, objective, unit),
         [_last_tick(job, slot) for job in instance.jobs],
         _preceding(instance),
-        is_allowed if constraints else None,
+        is_allowed if constraints and not is_declared else None,
         [*(() if horizon is None else range(horizon + 1)), *(block.end for block in blocks), *asked],
         blocks,
     )
