@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -432,3 +434,30 @@ def test_what_is_no_constraint_is_refused() -> None:
     platform = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=1.0)])
     with pytest.raises(CoallocError, match=r"^constraints\[0\]: must be a Constraint, got 'J1'$"):
         coalloc.solve(Instance(platform, [Job("J1", 1, 10.0)]), slot=10.0, constraints=["J1"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        (lambda: TimeBounds("J1", earliest_start=math.nan), "TimeBounds of job 'J1' must be numbers, got nan"),
+        (lambda: MostTasks("J1", [0], -1), "the number of MostTasks must be at least 0, got -1"),
+        (lambda: NotTogether(("J1", "J1")), "a NotTogether must name each job once"),
+        (lambda: AllowedNodes("J1", [0, 2]), "AllowedNodes refers to node 2, but the platform has nodes 0 to 1"),
+        (lambda: MostTasks("J1", [-1], 1), "MostTasks refers to node -1, but the platform has nodes 0 to 1"),
+        (lambda: Stating(None), "constraint Stating: declare must return declarations, got None"),
+    ],
+)
+def test_a_declaration_that_says_nothing_is_refused_in_one_line(made: Callable[[], Constraint], sentence: str) -> None:
+    with pytest.raises(CoallocError) as caught:
+        coalloc.solve(Instance(TWO_NODES, TWO_JOBS), constraints=[made()])
+    assert str(caught.value).endswith(sentence)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_constraint_that_returns_nothing_is_refused() -> None:
+    class Forgetful(Constraint):
+        def declare(self, instance: Instance) -> Any:
+            NotTogether(("J1", "J2"))
+
+    with pytest.raises(CoallocError, match="constraint Forgetful: declare must return declarations, got None"):
+        coalloc.solve(Instance(TWO_NODES, TWO_JOBS), constraints=[Forgetful()])

@@ -189,6 +189,11 @@ class TimeBounds(OfOneJob):
     latest_start: float = math.inf
     latest_end: float = math.inf
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        if any(map(math.isnan, (self.earliest_start, self.latest_start, self.latest_end))):
+            raise CoallocError(f"TimeBounds of job {quoted(self.job)} must be numbers, got nan")
+
     def broken(self, placed: Placed) -> Iterator[str]:
         """Yield a sentence for each bound that is not kept."""
         start, end = placed.by_id[self.job].start, placed.by_id[self.job].end
@@ -298,6 +303,11 @@ class MostTasks(OfOneJob):
     nodes: Collection[int]
     most: int
 
+    def __post_init__(self) -> None:
+        """Refuse a number below 0."""
+        if self.most < 0:
+            raise CoallocError(f"the number of MostTasks must be at least 0, got {self.most}")
+
     def broken(self, placed: Placed) -> Iterator[str]:
         """Yield a sentence where there are more."""
         held = sum(tasks for node, tasks in placed.nodes(self.job).items() if node in self.nodes)
@@ -392,6 +402,10 @@ class NotTogether(Single):
 
     holds_rounded_down: ClassVar[bool] = True
     jobs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a job that stands twice."""
+        _refuse_repeated(self.jobs, "a NotTogether")
 
     def broken(self, placed: Placed) -> Iterator[str]:
         """Yield a sentence for each pair of jobs that overlap by more than the tolerance of times."""

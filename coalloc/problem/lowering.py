@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, as_resources
-from coalloc.instance.constraints import Constraint, Cumulative, Declaration, Kept, name_of
+from coalloc.instance.constraints import AllowedNodes, Constraint, Cumulative, Declaration, Kept, MostTasks, name_of
 from coalloc.instance.limits import Limit
 
 
@@ -27,16 +27,27 @@ def lowered(instance: Instance, constraints: Iterable[Constraint]) -> tuple[Inst
 
 
 def _declared(constraint: Constraint, instance: Instance) -> list[Declaration]:
-    """Return what a constraint declares; raise for what is none of the language, or names no job to schedule."""
-    found = list(constraint.declare(instance))
+    """Return what a constraint declares; raise for what is none of the language, or names what is not there."""
+    declared = constraint.declare(instance)
+    found = list(declared) if isinstance(declared, Iterable) else [declared]
     for one in found:
-        if not isinstance(one, Declaration):
-            raise CoallocError(f"constraint {name_of(constraint)}: declare must return declarations, got {one!r}")
-        unknown = next((job for job in one.jobs if job not in instance.job_by_id), None)
-        if unknown is not None and not isinstance(one, Cumulative):
-            what = f"{type(one).__name__} refers to {quoted(unknown)}, which is not a job to schedule"
-            raise CoallocError(f"constraint {name_of(constraint)}: {what}")
+        if fault := _fault_of(one, instance):
+            raise CoallocError(f"constraint {name_of(constraint)}: {fault}")
     return found
+
+
+def _fault_of(one: Declaration, instance: Instance) -> str:
+    """Return what is wrong with what a constraint declares; nothing where it is right."""
+    if not isinstance(one, Declaration):
+        return f"declare must return declarations, got {one!r}"
+    unknown = next((job for job in one.jobs if job not in instance.job_by_id), None)
+    if unknown is not None and not isinstance(one, Cumulative):
+        return f"{type(one).__name__} refers to {quoted(unknown)}, which is not a job to schedule"
+    num_nodes = len(instance.platform.nodes)
+    outside = [n for n in one.nodes if not 0 <= n < num_nodes] if isinstance(one, (AllowedNodes, MostTasks)) else []
+    if outside:
+        return f"{type(one).__name__} refers to node {outside[0]}, but the platform has nodes 0 to {num_nodes - 1}"
+    return ""
 
 
 def _limits_of(
