@@ -65,6 +65,10 @@ class Problem:
         Resolution and tolerance of times.
     constraints : tuple of Constraint
         The constraints of the instance, and custom ones.
+    clock : Clock
+        Conversion between seconds and ticks.
+    allocations : Allocations
+        Where each job may run: room on each class, modes, loads.
     jobs : tuple of Job
         The jobs to schedule.
     modes : tuple of tuple of Mode
