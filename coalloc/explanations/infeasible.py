@@ -42,7 +42,7 @@ def _no_room(problem: Problem, j: int) -> Reason | None:
                 f"{enough}: {tasks - enough} too few"
             )
             return Reason("infeasible", "resource", (job.id,), resource, tasks, enough, sentence)
-        most = max(problem.allocations.within_scope(room))
+        most = problem.allocations.widest(room)
         if most < tasks:
             limit = words.format(most)
             sentence = f"job {quoted(job.id)} has {tasks} tasks, but {limit}: {tasks - most} too few"

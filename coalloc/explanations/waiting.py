@@ -176,21 +176,14 @@ class _Waiting:
         """Return of what too little is free for a job; None where there is enough."""
         problem, job = self._problem, self._problem.jobs[j]
         free = tuple(self._spreading.within_pools(free, left))
-        most = max(
-            problem.allocations.within_scope(
-                [min(pair) for pair in zip(free, problem.allocations.rooms(job), strict=True)]
-            )
-        )
+        most = problem.allocations.widest(list(map(min, free, problem.allocations.rooms(job))))
         if most < job.tasks:
             return Obstacle("processors", "", job.tasks, most)
         if self._holds(j, free, left):
             return None
         if resource := self._short_resource(job, free, left):
             return Obstacle("resource", resource, None, None)
-        if (
-            max(problem.allocations.within_scope([int(room) for room in room_for(problem, job, free, left)]))
-            < job.tasks
-        ):
+        if problem.allocations.widest(room_for(problem, job, free, left)) < job.tasks:
             return Obstacle("memory", "", job.tasks, None)
         mildest = mildest_load(problem, j, free, left)
         if mildest is None:
@@ -203,10 +196,7 @@ class _Waiting:
         for name in problem.instance.resources_asked if job.asks_resources else ():
             others = {k for k, stock in problem.allocations.stocks if stock.resource != name}
             alone = [math.inf if k in others else amount for k, amount in enumerate(left)]
-            if (
-                max(problem.allocations.within_scope([int(room) for room in room_for(problem, job, free, alone)]))
-                < job.tasks
-            ):
+            if problem.allocations.widest(room_for(problem, job, free, alone)) < job.tasks:
                 return name
         return ""
 

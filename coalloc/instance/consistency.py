@@ -156,11 +156,8 @@ def _running_faults(running: Sequence[object], clusters: read.Clusters | None) -
     holdings: list[Holding] = []
     number = 0
     for r, run in enumerate(running):
-        path, nodes, tasks = (
-            f"running[{r}].nodes",
-            read.field(run, "nodes"),
-            read.count(read.field(run, "job"), "tasks"),
-        )
+        path, nodes = f"running[{r}].nodes", read.field(run, "nodes")
+        tasks = read.count(read.field(run, "job"), "tasks")
         start, end = read.from_zero(run, "start", 0.0) or 0.0, read.from_zero(run, "end") or 0.0
         if start > 0.0 and end <= start:
             faults.append(
@@ -254,11 +251,8 @@ def shared_platform_faults(platform: object) -> list[Fault]:
 
 def shared_workload_faults(instance: object) -> list[Fault]:
     """Return what is wrong with jobs and local users where nodes are shared."""
-    platform, users, jobs = (
-        read.field(instance, "platform"),
-        read.listed(instance, "local_users"),
-        read.listed(instance, "jobs"),
-    )
+    platform = read.field(instance, "platform")
+    users, jobs = read.listed(instance, "local_users"), read.listed(instance, "jobs")
     if _shares(platform) is None and not users:
         return []
     faults = [fault.under("platform") for fault in _several_core_faults(platform)]

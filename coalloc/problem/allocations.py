@@ -255,7 +255,7 @@ class Allocations:
         """Return how many tasks of a job have room within the scope: by processors, memory, resources, constraints."""
         rooms = self.rooms(job)
         if not job.asks_resources or self.scope == "node":
-            return max(self.within_scope(rooms))
+            return self.widest(rooms)
         parts = [0] * len(self.instance.platform.clusters)
         for room, node_class in zip(rooms, self.classes, strict=True):
             parts[node_class.cluster] += room
@@ -326,7 +326,7 @@ class Allocations:
 
     def holds(self, job: Job, rooms: Sequence[int]) -> bool:
         """Return whether classes with so much room hold a job in one shape, links aside."""
-        if max(self.within_scope(rooms)) < job.tasks:
+        if self.widest(rooms) < job.tasks:
             return False
         return self.spread(job) is None or any(True for _ in self.spreads(job, rooms))
 
@@ -335,6 +335,10 @@ class Allocations:
         if self.most_tasks(job) < least_tasks(job):
             return False
         return not self.restricts_spreads or any(self.holds(shape, self.rooms(shape)) for shape in self.shapes(job))
+
+    def widest(self, rooms: Sequence[float]) -> int:
+        """Return how many tasks of one job fit, within the scope, into classes with so much room each."""
+        return max(self.within_scope([int(room) for room in rooms]))
 
     def within_scope(self, rooms: Sequence[int]) -> list[int]:
         """Return the sum over each part of the platform that the scope keeps a job within."""

@@ -80,7 +80,7 @@ class SpeedLevels:
             for power in sorted({powers[g] for g in usable}, reverse=True):
                 allowed = tuple([g for g in usable if powers[g] >= power])
                 inside = [room if powers[g] >= power else 0 for g, room in enumerate(rooms)]
-                prefixes.append((power, allowed, max(self._allocations.within_scope(inside))))
+                prefixes.append((power, allowed, self._allocations.widest(inside)))
         return self._known[rooms]
 
     @cached_property

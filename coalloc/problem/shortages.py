@@ -21,7 +21,7 @@ def shortage(allocations: Allocations, job: Job) -> str:
         within = "" if allocations.scope == "platform" else f" of one {allocations.scope}"
         found = f"the capacity{within} suffices for {enough} of its {tasks} tasks"
         return f"job {quoted(job.id)} requires {quoted(resource)}: {found}"
-    if max(allocations.within_scope([c.room(job.memory or 0.0) for c in allocations.classes])) >= tasks:
+    if allocations.widest([c.room(job.memory or 0.0) for c in allocations.classes]) >= tasks:
         return f"job {quoted(job.id)} has {tasks} tasks, but the constraints allow {most} processors"
     found = f"the nodes suffice for {most}"
     if allocations.scope != "platform":

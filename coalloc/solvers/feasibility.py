@@ -186,7 +186,7 @@ def why_not_together(problem: Problem) -> str:
 
 def why_nowhere(problem: Problem, job: Job) -> str:
     """Return why no part of the platform that the scope allows holds a job; nothing where one does."""
-    if max(problem.allocations.within_scope(problem.capacities)) < least_tasks(job):
+    if problem.allocations.widest(problem.capacities) < least_tasks(job):
         return f"job {quoted(job.id)} fits on no {problem.scope}: it has {least_tasks(job)} tasks"
     return shortage(problem.allocations, job)
 

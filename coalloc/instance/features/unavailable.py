@@ -61,11 +61,8 @@ def _faults(stated: Stated) -> Iterator[Fault]:
         if not read.field(window, "processors")
     ]
     for r, run in enumerate(stated.running if windows else ()):
-        nodes, start, end = (
-            read.field(run, "nodes"),
-            read.from_zero(run, "start", 0.0) or 0.0,
-            read.from_zero(run, "end") or 0.0,
-        )
+        nodes = read.field(run, "nodes")
+        start, end = read.from_zero(run, "start", 0.0) or 0.0, read.from_zero(run, "end") or 0.0
         held = read.holdings("", nodes) if isinstance(nodes, (list, tuple, ProcessorNames)) else []
         for w, window in windows:
             begin, until = read.from_zero(window, "start") or 0.0, read.from_zero(window, "end") or 0.0
