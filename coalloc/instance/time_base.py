@@ -50,10 +50,6 @@ class TimeBase:
         """Return the whole number of ticks, in s, that is nearest."""
         return round(seconds / self.tick) * self.tick if math.isfinite(seconds) else seconds
 
-    def up(self, seconds: float) -> float:
-        """Return the first whole number of ticks, in s, that is not before."""
-        return math.ceil(seconds / self.tick) * self.tick if math.isfinite(seconds) else seconds
-
     def latest_within(self, seconds: float) -> float:
         """Return the last whole number of ticks, in s, that is not after this time but for the tolerance."""
         return math.floor((seconds + self.tolerance) / self.tick) * self.tick if math.isfinite(seconds) else seconds

@@ -35,10 +35,6 @@ class Clock:
         """Return a point in time (s) in ticks, rounded as the problem says; in continuous time to the nearest."""
         return self.base.nearest(seconds) if self.slot is None else self._slots(seconds, self.base.tolerance)
 
-    def tick_from(self, seconds: float) -> float:
-        """Return the first tick that is not before a point in time (s); in slots ``tick_at``."""
-        return self.base.up(seconds) if self.slot is None else self.tick_at(seconds)
-
     def ticks(self, seconds: float) -> float:
         """Return a duration (s) in ticks: slots, rounded as the problem says, or seconds, to the nearest whole tick."""
         return self.base.nearest(seconds) if self.slot is None else self._slots(seconds, 0.0)

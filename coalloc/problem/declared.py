@@ -95,11 +95,6 @@ class Declared:
         return self.by_id.get(job) or OfJob()
 
     @property
-    def restricts_nodes(self) -> bool:
-        """Whether some job may not use some nodes as it likes."""
-        return any(of_job.nodes or of_job.most_tasks for of_job in self.by_id.values())
-
-    @property
     def restricts_spreads(self) -> bool:
         """Whether some numbers of tasks in the clusters are excluded."""
         return any(of_job.allowed or of_job.is_in_one_cluster for of_job in self.by_id.values())
