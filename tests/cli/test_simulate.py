@@ -172,7 +172,7 @@ def test_an_interrupted_run_says_where_it_was(tmp_path):
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
     assert process.returncode == 1
-    assert re.search(r"^coalloc: interrupted(?: in decide of policy \w+)?,? at time ", rest, re.M)
+    assert re.search(r"^coalloc: interrupted(?: in decide\(\) of policy \w+)?,? at time ", rest, re.M)
     assert not (tmp_path / "jobs.csv").exists()
 
 
