@@ -1,0 +1,51 @@
+/* What all parts of the engine share: arithmetic, random numbers, the clock, memory. */
+
+#ifndef COMMON_H
+#define COMMON_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline double earlier(double a, double b) { return a < b ? a : b; }
+static inline double later(double a, double b) { return a > b ? a : b; }
+
+/* Return the greatest whole number whose product with b is at most a, as Python does: a / b may round above it. */
+static inline double quotient(double a, double b) { return floor((a - fmod(a, b)) / b + 0.5); }
+
+/* Return a random number from 0 to 1, and go on (xorshift, G. Marsaglia 2003). */
+static inline double draw(uint64_t *seed) {
+    uint64_t x = *seed;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    *seed = x;
+    return (double)(x >> 11) / 9007199254740992.0;
+}
+
+/* Return seconds of a clock that only goes forward. */
+double clock_now(void);
+
+/* Room for many arrays, allocated at once. First all are asked for with `place`, then the room is made, then they are
+   asked for again in the same order: `place` returns NULL until there is room. */
+typedef struct {
+    char *room;
+    size_t used;
+} arena;
+
+static inline void *place(arena *of, int64_t number, size_t size) {
+    char *here = of->room ? of->room + of->used : NULL;
+    of->used += ((size_t)number * size + 15) / 16 * 16;
+    return here;
+}
+
+#define PLACE(of, number, type) ((type *)place(of, number, sizeof(type)))
+
+#endif

@@ -1,0 +1,166 @@
+#include "problem.h"
+
+/* Numbers of parameters of problem_new, for faults. */
+enum {
+    RELEASES = 16, LEAST_TASKS, ARRIVALS, MEMBER_FIRST, JOB_OF, EFFICIENCY, TICKS, LEVEL_OF, TASKS, SET_OF, SHAPE_OF,
+    ORDER_FIRST, PLACE_FIRST, PLACE_CLASS, CLOSING_FIRST, CLOSING, BELOW, ENTRY_FIRST, ENTRIES, MEMORY_CLASS,
+    MEMORY_ASKED, MOST, INSIDE, DURATIONS, LIMITS, HELD, HELD_LOADS, HELD_UNTIL, CAPACITIES
+};
+
+static bool are_within(const int64_t *numbers, int64_t size, int64_t lowest, int64_t highest) {
+    for (int64_t i = 0; i < size; i++)
+        if (numbers[i] < lowest || numbers[i] > highest) return false;
+    return true;
+}
+
+/* Whether numbers rise from 0 (not strictly) to a last one. */
+static bool are_firsts(const int64_t *numbers, int64_t size, int64_t last) {
+    for (int64_t i = 0; i < size; i++)
+        if (i && numbers[i] < numbers[i - 1]) return false;
+    return numbers[0] == 0 && numbers[size - 1] == last;
+}
+
+static bool are_numbers(const double *numbers, int64_t size) {
+    for (int64_t i = 0; i < size; i++)
+        if (isnan(numbers[i])) return false;
+    return true;
+}
+
+static int64_t fault_of(const problem *p) {
+    const int64_t most = INT64_MAX / 4;
+#define WITHIN(array, size, lowest, highest, parameter) \
+    if (!are_within(p->array, size, lowest, highest)) return FAULT(OUT_OF_RANGE, parameter)
+#define NUMBERS(array, size, parameter) \
+    if (!are_numbers(p->array, size)) return FAULT(NOT_A_NUMBER, parameter)
+#define FIRSTS(array, size, last, parameter) \
+    if (!are_firsts(p->array, size, last)) return FAULT(OUT_OF_ORDER, parameter)
+    NUMBERS(releases, p->num_jobs, RELEASES);
+    NUMBERS(arrivals, p->num_releases, ARRIVALS);
+    NUMBERS(efficiency, p->num_members, EFFICIENCY);
+    NUMBERS(ticks, p->num_members, TICKS);
+    NUMBERS(entries, p->num_entries, ENTRIES);
+    NUMBERS(memory_asked, p->num_shapes, MEMORY_ASKED);
+    NUMBERS(durations, p->num_shapes * p->num_classes, DURATIONS);
+    NUMBERS(limits, p->num_loads, LIMITS);
+    NUMBERS(held_loads, p->num_held * p->num_loads, HELD_LOADS);
+    NUMBERS(held_until, p->num_held, HELD_UNTIL);
+    WITHIN(least_tasks, p->num_jobs, 0, most, LEAST_TASKS);
+    FIRSTS(member_first, p->num_jobs + 1, p->num_members, MEMBER_FIRST);
+    WITHIN(job_of, p->num_members, 0, p->num_jobs - 1, JOB_OF);
+    WITHIN(level_of, p->num_members, 0, p->num_members - 1, LEVEL_OF);
+    WITHIN(tasks, p->num_members, 0, most, TASKS);
+    WITHIN(set_of, p->num_members, 0, p->num_sets - 1, SET_OF);
+    WITHIN(shape_of, p->num_members, 0, p->num_shapes - 1, SHAPE_OF);
+    WITHIN(order_first, p->num_rules * (p->num_sets + 1), 0, p->num_orders, ORDER_FIRST);
+    FIRSTS(place_first, p->num_orders + 1, p->num_places, PLACE_FIRST);
+    WITHIN(place_class, p->num_places, 0, p->num_classes - 1, PLACE_CLASS);
+    for (int64_t o = 0; o < p->num_orders; o++) /* a filling notes one number per class */
+        if (p->place_first[o + 1] - p->place_first[o] > p->num_classes) return FAULT(TOO_LARGE, PLACE_FIRST);
+    FIRSTS(closing_first, p->num_places + 1, p->num_closings, CLOSING_FIRST);
+    WITHIN(closing, p->num_closings, 0, p->num_loads - 1, CLOSING);
+    WITHIN(memory_class, p->num_memories, 0, p->num_classes - 1, MEMORY_CLASS);
+    WITHIN(most, p->num_shapes * p->num_classes, 0, most, MOST);
+    WITHIN(held, p->num_held * p->num_classes, 0, most, HELD);
+    WITHIN(capacities, p->num_classes, 0, most, CAPACITIES);
+    int64_t total = 0;
+    for (int64_t g = 0; g < p->num_classes; g++) {
+        if (p->capacities[g] > most - total) return FAULT(TOO_LARGE, CAPACITIES);
+        total += p->capacities[g];
+    }
+    for (int64_t m = 0; m < p->num_members; m++) { /* what a job asks of a load is looked up by its tasks */
+        if (p->tasks[m] > total) continue;
+        for (int64_t k = 0; k < p->num_loads; k++) {
+            const int64_t first = p->entry_first[p->shape_of[m] * p->num_loads + k];
+            if (first < 0 || first + p->tasks[m] >= p->num_entries) return FAULT(OUT_OF_RANGE, ENTRY_FIRST);
+        }
+    }
+    return 0;
+#undef WITHIN
+#undef NUMBERS
+#undef FIRSTS
+}
+
+int64_t problem_new(
+    problem *made[1],
+    int64_t num_jobs, int64_t num_classes, int64_t num_members, int64_t num_shapes, int64_t num_sets,
+    int64_t num_rules, int64_t num_orders, int64_t num_places, int64_t num_closings, int64_t num_loads,
+    int64_t num_memories, int64_t first_memory, int64_t num_entries, int64_t num_held, int64_t num_releases,
+    const double *releases, const int64_t *least_tasks, const double *arrivals, const int64_t *member_first,
+    const int64_t *job_of, const double *efficiency, const double *ticks, const int64_t *level_of,
+    const int64_t *tasks, const int64_t *set_of, const int64_t *shape_of, const int64_t *order_first,
+    const int64_t *place_first, const int64_t *place_class, const int64_t *closing_first, const int64_t *closing,
+    const uint8_t *below, const int64_t *entry_first, const double *entries, const int64_t *memory_class,
+    const double *memory_asked, const int64_t *most, const uint8_t *inside, const double *durations,
+    const double *limits, const int64_t *held, const double *held_loads, const double *held_until,
+    const int64_t *capacities) {
+    const problem given = {
+        num_jobs, num_classes, num_members, num_shapes, num_sets, num_rules, num_orders, num_places, num_closings,
+        num_loads, num_memories, first_memory, num_entries, num_held, num_releases,
+        releases, arrivals, efficiency, ticks, entries, memory_asked, durations, limits, held_loads, held_until,
+        least_tasks, member_first, job_of, level_of, tasks, set_of, shape_of, order_first, place_first, place_class,
+        closing_first, closing, entry_first, memory_class, most, held, capacities, below, inside, {NULL, 0}
+    };
+    for (int64_t i = 0; i < 15; i++)
+        if ((&given.num_jobs)[i] < 0) return FAULT(OUT_OF_RANGE, i + 1);
+    if (first_memory + num_memories > num_loads) return FAULT(OUT_OF_RANGE, 12);
+    const int64_t fault = fault_of(&given);
+    if (fault) return fault;
+    problem *p = malloc(sizeof(problem));
+    if (!p) return FAULT(NO_MEMORY, 0);
+    *p = given;
+    for (int pass = 0; pass < 2; pass++) {
+        arena *kept = &p->kept;
+#define KEEP(array, size) \
+    do { \
+        const int64_t number = (size); \
+        void *copy = place(kept, number, sizeof(*given.array)); \
+        if (copy && number) memcpy(copy, given.array, (size_t)number * sizeof(*given.array)); \
+        if (copy) p->array = copy; \
+    } while (0)
+        KEEP(releases, num_jobs);
+        KEEP(least_tasks, num_jobs);
+        KEEP(arrivals, num_releases);
+        KEEP(member_first, num_jobs + 1);
+        KEEP(job_of, num_members);
+        KEEP(efficiency, num_members);
+        KEEP(ticks, num_members);
+        KEEP(level_of, num_members);
+        KEEP(tasks, num_members);
+        KEEP(set_of, num_members);
+        KEEP(shape_of, num_members);
+        KEEP(order_first, num_rules * (num_sets + 1));
+        KEEP(place_first, num_orders + 1);
+        KEEP(place_class, num_places);
+        KEEP(closing_first, num_places + 1);
+        KEEP(closing, num_closings);
+        KEEP(below, num_loads * num_classes);
+        KEEP(entry_first, num_shapes * num_loads);
+        KEEP(entries, num_entries);
+        KEEP(memory_class, num_memories);
+        KEEP(memory_asked, num_shapes);
+        KEEP(most, num_shapes * num_classes);
+        KEEP(inside, num_sets * num_classes);
+        KEEP(durations, num_shapes * num_classes);
+        KEEP(limits, num_loads);
+        KEEP(held, num_held * num_classes);
+        KEEP(held_loads, num_held * num_loads);
+        KEEP(held_until, num_held);
+        KEEP(capacities, num_classes);
+#undef KEEP
+        if (pass) break;
+        kept->room = malloc(kept->used ? kept->used : 1);
+        if (!kept->room) {
+            free(p);
+            return FAULT(NO_MEMORY, 0);
+        }
+        kept->used = 0;
+    }
+    made[0] = p;
+    return 0;
+}
+
+void problem_free(problem *of) {
+    if (!of) return;
+    free(of->kept.room);
+    free(of);
+}

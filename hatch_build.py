@@ -1,0 +1,160 @@
+"""Build hook: compiles the engine (``coalloc/engine/src``) into one shared library, which ctypes loads.
+
+The system's compiler does it where a trial compilation works; else zig, which the package index has as ``ziglang`` and
+which is asked for only then. ``CC`` names another compiler. Run as a program it compiles in place, as
+``pip install -e .`` does::
+
+    python hatch_build.py
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+except ImportError:  # as a program it needs nothing but Python
+    BuildHookInterface = object  # type: ignore[assignment,misc]
+
+SOURCES = Path("coalloc/engine/src")
+LIBRARY = Path("coalloc/engine") / {"win32": "engine.dll", "darwin": "engine.dylib"}.get(sys.platform, "engine.so")
+FLAGS = ("-std=c11", "-O3", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-Wall", "-Wextra")
+"""Neither ``-march=native`` nor ``-ffast-math``: sums are the same on every machine."""
+NOT_ON_WINDOWS = ("-fPIC", "-lm")
+ZIG = "ziglang>=0.13,<1"
+TRIAL = """
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+__attribute__((visibility("default"))) int64_t answer(double of) { return (int64_t)floor(of); }
+"""
+
+
+class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Compiles the engine, in place for an editable installation, else into the wheel."""
+
+    PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        """Return zig where the system has no compiler that works."""
+        return [] if self.target_name != "wheel" or system_compiler() else [ZIG]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile before the wheel is packed."""
+        if self.target_name != "wheel":
+            return
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+        root = Path(self.root)
+        if version == "editable":
+            build(root, root / LIBRARY)
+            return
+        self._made = tempfile.mkdtemp()
+        build(root, Path(self._made) / LIBRARY.name)
+        build_data["force_include"][str(Path(self._made) / LIBRARY.name)] = LIBRARY.as_posix()
+
+    def finalize(self, version: str, _data: dict[str, Any], _path: str) -> None:
+        """Remove what was compiled outside of the tree."""
+        if self.target_name == "wheel" and version != "editable":
+            shutil.rmtree(self._made, ignore_errors=True)
+
+
+def build(root: Path, library: Path) -> None:
+    """Compile the sources under a root into a library."""
+    sources = root / SOURCES
+    command = [*(system_compiler() or zig()), *flags(), f'-DENGINE_SOURCES="{digest(sources)}"']
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch) / library.name
+        files = [file.name for file in sorted(sources.glob("*.c"))]
+        run = _run([*command, "-o", str(made), *files, *libraries()], scratch, sources)
+        if run.returncode:
+            raise RuntimeError(f"compiling the engine failed ({shlex.join(command)}):\n{run.stdout}")
+        shutil.copyfile(made, library.with_suffix(".new"))
+        os.replace(library.with_suffix(".new"), library)  # processes that have loaded the old one keep it
+
+
+def digest(sources: Path) -> str:
+    """Return what names a state of the sources: the package compares it with that of the library."""
+    found = hashlib.sha256()
+    for file in sorted([*sources.glob("*.c"), *sources.glob("*.h")]):
+        found.update(file.name.encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+    return found.hexdigest()[:16]
+
+
+def flags() -> list[str]:
+    """Return what the compiler is told, beside what ``CFLAGS`` adds."""
+    return [*FLAGS, *(() if sys.platform == "win32" else NOT_ON_WINDOWS[:1]), *shlex.split(os.environ.get("CFLAGS", ""))]
+
+
+def libraries() -> tuple[str, ...]:
+    """Return what is linked, behind the sources."""
+    return () if sys.platform == "win32" else NOT_ON_WINDOWS[1:]
+
+
+@cache
+def system_compiler() -> tuple[str, ...] | None:
+    """Return the command of the first compiler that makes a library which can be loaded."""
+    named = os.environ.get("CC")
+    candidates = [named] if named else ["cc", "gcc", "clang"]
+    return next((command for name in candidates if _works(command := tuple(shlex.split(name)))), None)
+
+
+def _works(command: tuple[str, ...]) -> bool:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        source, library = Path(scratch) / "trial.c", Path(scratch) / f"trial{LIBRARY.suffix}"
+        source.write_text(TRIAL)
+        try:
+            run = _run([*command, *flags(), "-o", str(library), str(source), *libraries()], scratch, Path(scratch))
+            if run.returncode:
+                return False
+            answer = ctypes.CDLL(str(library)).answer
+        except (OSError, AttributeError):
+            return False
+        answer.argtypes, answer.restype = [ctypes.c_double], ctypes.c_int64
+        return bool(answer(42.5) == 42)
+
+
+def zig() -> tuple[str, ...]:
+    """Return the command of zig: for any processor of this kind, and the oldest C library of its wheels."""
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    if sys.platform == "linux":
+        system = "linux-gnu.2.17" if platform.libc_ver()[0] == "glibc" else "linux-musl"
+    else:
+        system = {"darwin": "macos", "win32": "windows-gnu"}[sys.platform]
+    return (sys.executable, "-m", "ziglang", "cc", "-target", f"{machine}-{system}", "-mcpu=baseline", "-g0")
+
+
+def _run(command: list[str], scratch: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    caches = {name: os.path.join(scratch, "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
+    return subprocess.run(
+        command,
+        cwd=directory,
+        env=os.environ | caches,  # zig wants a cache, and there may be no home to write to
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def get_build_hook() -> type[EngineHook]:
+    """Return the hook: hatchling asks by this name."""
+    return EngineHook
+
+
+if __name__ == "__main__":
+    here = Path(__file__).resolve().parent
+    build(here, here / LIBRARY)
+    print(f"built {here / LIBRARY}")
