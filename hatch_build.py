@@ -32,7 +32,7 @@ SOURCES = Path("coalloc/engine/src")
 LIBRARY = Path("coalloc/engine") / {"win32": "engine.dll", "darwin": "engine.dylib"}.get(sys.platform, "engine.so")
 FLAGS = ("-std=c11", "-O3", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-Wall", "-Wextra")
 """Neither ``-march=native`` nor ``-ffast-math``: sums are the same on every machine."""
-NOT_ON_WINDOWS = ("-fPIC", "-lm")
+POSITION_INDEPENDENT, MATHEMATICS = ((), ()) if sys.platform == "win32" else (("-fPIC",), ("-lm",))
 ZIG = "ziglang>=0.13,<1"
 TRIAL = """
 #include <math.h>
@@ -78,7 +78,7 @@ def build(root: Path, library: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / library.name
         files = [file.name for file in sorted(sources.glob("*.c"))]
-        run = _run([*command, "-o", str(made), *files, *libraries()], scratch, sources)
+        run = _run([*command, "-o", str(made), *files, *MATHEMATICS], scratch, sources)
         if run.returncode:
             raise RuntimeError(f"compiling the engine failed ({shlex.join(command)}):\n{run.stdout}")
         shutil.copyfile(made, library.with_suffix(".new"))
@@ -95,12 +95,7 @@ def digest(sources: Path) -> str:
 
 def flags() -> list[str]:
     """Return what the compiler is told, beside what ``CFLAGS`` adds."""
-    return [*FLAGS, *(() if sys.platform == "win32" else NOT_ON_WINDOWS[:1]), *shlex.split(os.environ.get("CFLAGS", ""))]
-
-
-def libraries() -> tuple[str, ...]:
-    """Return what is linked, behind the sources."""
-    return () if sys.platform == "win32" else NOT_ON_WINDOWS[1:]
+    return [*FLAGS, *POSITION_INDEPENDENT, *shlex.split(os.environ.get("CFLAGS", ""))]
 
 
 @cache
@@ -116,7 +111,7 @@ def _works(command: tuple[str, ...]) -> bool:
         source, library = Path(scratch) / "trial.c", Path(scratch) / f"trial{LIBRARY.suffix}"
         source.write_text(TRIAL)
         try:
-            run = _run([*command, *flags(), "-o", str(library), str(source), *libraries()], scratch, Path(scratch))
+            run = _run([*command, *flags(), "-o", str(library), str(source), *MATHEMATICS], scratch, Path(scratch))
             if run.returncode:
                 return False
             answer = ctypes.CDLL(str(library)).answer

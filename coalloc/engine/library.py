@@ -1,6 +1,6 @@
-"""Loads the engine, and calls its functions as ``src/engine.h`` declares them.
+"""Loads the engine, and calls its functions as the headers in ``src`` declare them.
 
-That file says the type and the size of every array, in terms of numbers that come before it. Both are checked in each
+These say the type and the size of every array, in terms of numbers that come before it. Both are checked in each
 call, so that a wrong one raises and never reads what is not there; what is *in* arrays the engine checks.
 """
 
@@ -58,15 +58,15 @@ class Parameter:
         """Return a parameter as the header declares it."""
         found = PARAMETER.match(" ".join(text.split()))
         if found is None:
-            raise InternalError(f"engine.h declares a parameter {text!r}, which library.py cannot read")
+            raise InternalError(f"a header of the engine declares a parameter {text!r}, which library.py cannot read")
         kind, star, name, size = found.groups()
-        code = None if size is None else compile(size, "engine.h", "eval")
+        code = None if size is None else compile(size, name, "eval")
         return cls(name, kind, code, bool(star), "const" not in text)
 
     def pointer(self, array: Any, sizes: dict[str, int], function: str) -> int:
         """Return the address of an array that is of the declared type and size."""
         assert self.size is not None
-        size, dtype = eval(self.size, {}, sizes), DTYPES[self.kind]  # noqa: S307 of our own header
+        size, dtype = eval(self.size, {}, sizes), DTYPES[self.kind]
         is_right = isinstance(array, np.ndarray) and array.dtype == dtype and array.size == size
         if not is_right or not array.flags.c_contiguous or (self.is_written and not array.flags.writeable):
             asked = f"{'writeable ' if self.is_written else ''}{np.dtype(dtype).name} array of {size}"
@@ -138,8 +138,8 @@ class Function:
 class Engine:
     """The functions of the engine, as attributes."""
 
-    def __init__(self, library: ctypes.CDLL, header: str) -> None:
-        for result, name, parameters in DECLARATION.findall(COMMENT.sub("", header)):
+    def __init__(self, library: ctypes.CDLL, headers: str) -> None:
+        for result, name, parameters in DECLARATION.findall(COMMENT.sub("", headers)):
             raw = getattr(library, name)
             listed = [] if parameters == "void" else [Parameter.of(text) for text in parameters.split(",")]
             raw.argtypes = [ctypes.c_void_p if p.size or p.is_object else SCALARS[p.kind] for p in listed]
@@ -168,7 +168,7 @@ def engine() -> Engine:
     library.engine_sources.restype = ctypes.c_char_p
     if library.engine_sources().decode() != digest():
         raise CoallocError(f"the compiled engine is not of the sources beside it; {ADVICE}")
-    return Engine(library, (SOURCES / "engine.h").read_text(encoding="utf-8"))
+    return Engine(library, "".join(file.read_text(encoding="utf-8") for file in sorted(SOURCES.glob("*.h"))))
 
 
 def digest() -> str:

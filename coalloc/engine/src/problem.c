@@ -68,10 +68,12 @@ static int64_t fault_of(const problem *p) {
         total += p->capacities[g];
     }
     for (int64_t m = 0; m < p->num_members; m++) { /* what a job asks of a load is looked up by its tasks */
-        if (p->tasks[m] > total) continue;
         for (int64_t k = 0; k < p->num_loads; k++) {
+            int64_t room = 0;
+            for (int64_t g = 0; g < p->num_classes; g++)
+                if (p->below[k * p->num_classes + g]) room += p->capacities[g];
             const int64_t first = p->entry_first[p->shape_of[m] * p->num_loads + k];
-            if (first < 0 || first + p->tasks[m] >= p->num_entries) return FAULT(OUT_OF_RANGE, ENTRY_FIRST);
+            if (first < 0 || first >= p->num_entries - smaller(room, p->tasks[m])) return FAULT(OUT_OF_RANGE, ENTRY_FIRST);
         }
     }
     return 0;

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.engine import Handle, engine
 from coalloc.problem import Problem
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation
 
@@ -27,6 +28,8 @@ class Tables:
 
     arrays: tuple[Any, ...]
     num_closings: int
+    handle: Handle
+    """The problem in the engine."""
 
     @classmethod
     def of(cls, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> Tables:
@@ -49,7 +52,7 @@ class Tables:
             _memories(problem),
             _platform(problem, list(sets)),
         )
-        return cls(arrays, len(fillings[3]))
+        return cls(arrays, len(fillings[3]), _in_engine(problem, arrays))
 
     def rooms(self) -> tuple[Any, ...]:
         """Return room for what :func:`coalloc.solvers.search.filling_kernel.find` notes: free tasks, and a filling."""
@@ -60,6 +63,60 @@ class Tables:
             np.zeros(self.num_closings, np.int64),
         )
         return np.zeros(num_classes, np.int64), filling
+
+
+def _in_engine(problem: Problem, arrays: tuple[Any, ...]) -> Handle:
+    """Hand a problem over to the engine."""
+    times, members, orders, fillings, (offsets, entries), memories, platform = arrays
+    first, job_of, efficiency, ticks, tasks, set_of, shape_of = members
+    place_first, place_class, _, closing, below = fillings
+    memory_class, asked, num_links, most = memories
+    inside, durations, limits, held, held_loads, held_until, capacities = platform
+    sizes = (
+        len(problem.jobs),
+        len(capacities),
+        len(job_of),
+        len(durations),
+        len(inside),
+        len(orders),
+        len(place_first) - 1,
+        len(place_class),
+        len(closing),
+        len(limits),
+        len(memory_class),
+        num_links,
+        len(entries),
+        len(held),
+        len(times[2]),
+    )
+    levels = np.ascontiguousarray(ticks[:, 0]), ticks[:, 1].astype(np.int64)
+    given = (
+        *times,
+        first,
+        job_of,
+        efficiency,
+        *levels,
+        tasks,
+        set_of,
+        shape_of,
+        orders,
+        *fillings[:4],
+        below.astype(np.uint8),
+        offsets,
+        entries,
+        memory_class,
+        asked,
+        most,
+        inside.astype(np.uint8),
+        durations,
+        limits,
+        held,
+        held_loads,
+        held_until,
+        capacities,
+    )
+    handle: Handle = engine().problem_new(*sizes, *given)
+    return handle
 
 
 def _members(
