@@ -159,7 +159,7 @@ def engine() -> Engine:
     Raises
     ------
     CoallocError
-        If it is missing, or was built of other sources than those beside it.
+        If it is missing, or was built from other sources than those that came with it.
     """
     try:
         library = ctypes.CDLL(str(LIBRARY))
@@ -167,7 +167,7 @@ def engine() -> Engine:
         raise CoallocError(f"the compiled engine cannot be loaded: {error}; {ADVICE}") from None
     library.engine_sources.restype = ctypes.c_char_p
     if library.engine_sources().decode() != digest():
-        raise CoallocError(f"the compiled engine is not of the sources beside it; {ADVICE}")
+        raise CoallocError(f"the compiled engine was built from other sources than these; {ADVICE}")
     return Engine(library, "".join(file.read_text(encoding="utf-8") for file in sorted(SOURCES.glob("*.h"))))
 
 
