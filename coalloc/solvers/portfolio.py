@@ -110,9 +110,9 @@ def close(incumbent: Incumbent) -> None:
             incumbent.state.add_to_message(SEARCHED_ON)
         while _may_go_on(incumbent):
             incumbent.attempt += 1
-            for method in METHODS:
-                if method.repeats:
-                    _run(method, incumbent)
+            have_run = [_run(method, incumbent) for method in METHODS if method.repeats]
+            if not any(have_run):
+                break
     if not incumbent.is_closed:
         tell_limit(incumbent)
 
@@ -122,10 +122,10 @@ def tell_limit(incumbent: Incumbent) -> None:
     incumbent.state.stopped_by = "time" if incumbent.state.remaining < TIME_LEFT else "work"
 
 
-def _run(method: Method, incumbent: Incumbent) -> None:
-    """Run a method on what is open, if it accepts it; out of time only until a schedule is known."""
+def _run(method: Method, incumbent: Incumbent) -> bool:
+    """Run a method on what is open, if it accepts it; return whether. Out of time only until a schedule is known."""
     if incumbent.is_closed or (incumbent.best and incumbent.state.remaining <= 0.0) or not method.accepts(incumbent):
-        return
+        return False
     timing = nullcontext() if method.stage is None else incumbent.state.timed(method.stage)
     try:
         with timing, incumbent.within(method.share):
@@ -133,6 +133,7 @@ def _run(method: Method, incumbent: Incumbent) -> None:
     except SolverFailedError as failure:
         incumbent.state.add_to_message(str(failure))
     incumbent.hear()
+    return True
 
 
 def _may_go_on(incumbent: Incumbent) -> bool:
