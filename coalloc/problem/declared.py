@@ -101,10 +101,10 @@ class Declared:
 
     @property
     def is_searched(self) -> bool:
-        """Whether the exact search keeps to all of it: to what is said of single jobs, and what comes before."""
-        are_searched = all(isinstance(row, TimeRow) and row.is_precedence for _, row in self.rows)
-        is_alone = not (self.budgets or self.clusters)
-        return are_searched and is_alone and not any(of_job.calendar for of_job in self.by_id.values())
+        """Whether the exact search keeps to all of it: to what is said of single jobs, and rows that let one wait."""
+        return not (self.budgets or self.clusters) and all(
+            isinstance(row, NotTogether) or row.is_wait for _, row in self.rows
+        )
 
     def tells_apart(self) -> dict[str, Hashable]:
         """Return a key for each job of which more is declared than earliest starts, latest ends, nodes and shapes.

@@ -12,6 +12,7 @@ from coalloc.documents.text import quoted
 from coalloc.instance import Job
 from coalloc.problem import MAX_MODES, Problem, least_tasks, shortage
 from coalloc.problem.allocation import tasks_per_cluster
+from coalloc.problem.differences import contradicting_jobs
 from coalloc.rules.packages import package_limits
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import earliest_start, fillings, room_for
@@ -33,7 +34,16 @@ def why_infeasible(problem: Problem) -> list[str]:
     """Return a sentence for each job that fits nowhere, saturates a link, or cannot end in time."""
     nowhere = why_without_place(problem) or [*_why_beyond_budget(problem), *problem.cluster_rows.faults()]
     late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
-    return late or [*(_all_too_late(problem) or _some_too_late(problem)), *filter(None, [why_crowded(problem)])]
+    return late or [
+        *(_all_too_late(problem) or _some_too_late(problem)),
+        *filter(None, [why_crowded(problem), _why_contradicting(problem)]),
+    ]
+
+
+def _why_contradicting(problem: Problem) -> str:
+    """Return the jobs whose time lags contradict each other; nothing if that is not proven."""
+    names = [quoted(problem.jobs[j].id) for j in contradicting_jobs(problem)]
+    return f"no starts of {', '.join(names)} satisfy the time lags between jobs" if names else ""
 
 
 def _why_beyond_budget(problem: Problem) -> list[str]:

@@ -354,6 +354,8 @@ def _relax(
 ) -> None:
     """Solve without the constraints that the exact search does not know: that bounds, and may keep them by chance."""
     state, problem = incumbent.state, incumbent.problem
+    if problem.declared.is_searched:
+        return
     known = [one for one in constraints if declared_by([one], state.instance, is_rounded_down=False).is_searched]
     free = state.instance
     if "lags" in free.features:

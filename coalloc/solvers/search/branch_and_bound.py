@@ -96,6 +96,7 @@ class BranchAndBound(ExtensionSearch):
         self._priced = [_Priced.of(sets, prices) for prices in release_prices]
         self._left: dict[tuple[int, int], list[list[tuple[float, float]]]] = {}
         self._longest: dict[int, float] = {0: 0.0}
+        self._least_times = self._waits.least_times()
         self._ceiling_of = math.nan, math.inf
         self._mirrored = mirrored_kind(problem, sets)
 
@@ -126,21 +127,17 @@ class BranchAndBound(ExtensionSearch):
 
     def _choices(self, node: Node) -> Iterator[Choice]:
         """Yield the starts that may lead to something better."""
-        now, ceiling, counts = node.now, self._ceiling, self._running_sets.counts
-        ready, following = self._ready(node)
-        first, room, guards = min(min(node.ends, default=math.inf), following), ready + counts.guards, counts.guards
-        for start in self._running_sets.starts(node.running, ready):
-            if room - start.jobs & guards != guards or now + start.longest > ceiling:
-                continue
-            later = min(first, now + start.shortest)
-            if later == math.inf or (self._is_timed and not self._in_time(node, start, later)):
+        now, ceiling = node.now, self._ceiling
+        for start, later in self._alternatives(node):
+            if later == math.inf or now + start.longest > ceiling:
                 continue
             if self._mirrored is not None and not self._in_first_half(node, start, later):
                 continue
             bound = node.bound + (later - now) * (1.0 - start.running.rate)
             if self._busy_prices:
                 bound -= self._busy_worth(now, later)
-            if bound > ceiling or later + self._longest_of(node.waiting - start.jobs) > ceiling:
+            left = node.waiting - start.jobs
+            if bound > ceiling or later + self._longest_of(left) > ceiling or self._waits.is_late(left, later, ceiling):
                 continue
             if not self._priced or self._end_by_releases(node, start, later) <= ceiling:
                 yield Choice(bound, later, start)
@@ -196,11 +193,11 @@ class BranchAndBound(ExtensionSearch):
         return sum([rate * span for rate, span in spans if span > 0.0])
 
     def _longest_of(self, waiting: int) -> float:
-        """Return the longest of the least durations of those that wait, ticks."""
+        """Return the longest of the least times, ticks, that those that wait take with all that waits for them."""
         if waiting not in self._longest:
             numbers = self._running_sets.counts.unpacked(waiting)
-            pairs = zip(self._running_sets.durations, numbers, strict=True)
-            self._longest[waiting] = max(min(durations, default=math.inf) for durations, number in pairs if number)
+            pairs = zip(self._least_times, numbers, strict=True)
+            self._longest[waiting] = max(least for least, number in pairs if number)
         return self._longest[waiting]
 
 

@@ -125,19 +125,12 @@ class BranchAndBoundOfSums(ExtensionSearch):
         return Node(now, *self._lasting(now), self._running_sets.counts.everything, -math.inf, self._folded([]))
 
     def _choices(self, node: Node) -> Iterator[Choice]:
-        counts, now = self._running_sets.counts, node.now
-        ready, following = self._ready(node)
-        first, room, guards = min(min(node.ends, default=math.inf), following), ready + counts.guards, counts.guards
-        for start in self._running_sets.starts(node.running, ready):
-            if room - start.jobs & guards != guards:
-                continue
+        now = node.now
+        for start, later in self._alternatives(node):
             spent = self._folded([node.spent, *[self._cost(kind, level, now) for kind, level in start.keys]])
             if spent > self._ceiling:
                 continue
             waiting = node.waiting - start.jobs
-            later = min(first, now + start.shortest)
-            if self._is_timed and not self._in_time(node, start, later):
-                continue
             if not waiting:
                 yield Choice(max(node.bound, spent), later, start, spent)
             elif later < math.inf:

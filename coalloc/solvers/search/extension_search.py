@@ -23,7 +23,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import le
 from typing import NamedTuple
 
@@ -39,6 +39,7 @@ from coalloc.solvers.search.running_sets import (
     RunningSets,
     TooManyError,
 )
+from coalloc.solvers.search.waits import Waits, is_no_later
 from coalloc.system.garbage import no_collection
 
 MAX_WAITING = 2**20
@@ -53,7 +54,8 @@ OnSchedule = Callable[[list[Assignment]], bool]
 class Node:
     """An instant (ticks): who runs until when, how many of each kind wait (packed), and the bound on all that follows.
 
-    ``spent`` is what the jobs that have started cost: 0 where costs are not added up.
+    ``spent`` is what the jobs that have started cost: 0 where costs are not added up; ``until`` is when lags that have
+    begun end (:class:`Waits`).
     """
 
     now: float
@@ -62,6 +64,7 @@ class Node:
     waiting: int
     bound: float
     spent: float = 0.0
+    until: tuple[float, ...] = ()
 
 
 class Choice(NamedTuple):
@@ -86,7 +89,7 @@ def may_search(problem: Problem, kind_of: Sequence[int] = ()) -> bool:
     """Return whether a problem is of the size, and the kind, that the search is for; ``kind_of`` as running sets."""
     if not problem.declared.is_searched:
         return False
-    waits = bool(problem.busy or problem.blocks or any(problem.before))
+    waits = bool(problem.busy or problem.blocks or problem.rows or problem.calendars)
     if waits and any(levels[0].duration == 0 for levels in problem.levels):
         return False  # such jobs occupy nothing, but wait here until something ends: before what ends last, or runs on
     num_waiting = math.prod(1 + number for number in Counter(kind_of or problem.kinds).values())
@@ -129,7 +132,7 @@ class ExtensionSearch(ABC):
         self._latest_ends = [problem.latest_ends[j] for j, *_ in running_sets.kinds]
         self._latest_starts = [_latest_start(problem, j) for j, *_ in running_sets.kinds]
         self._is_timed = any(map(math.isfinite, [*self._latest_ends, *self._latest_starts]))
-        self._behind = self._kinds_behind()
+        self._waits = Waits(problem, running_sets)
         self._num_nodes = 0
         self._seen: dict[tuple[int, int, tuple[Key, ...]], list[Node]] = {}
         self._searched: dict[tuple[int, int], list[tuple[float, float]]] = {}
@@ -165,7 +168,7 @@ class ExtensionSearch(ABC):
         """
         self._max_nodes, self._deadline, self._is_done = max_nodes, deadline, is_done
         try:
-            self._visit(self._root(), frozenset())
+            self._visit(replace(self._root(), until=self._waits.nothing), frozenset())
         except (StoppedError, TooManyError):
             return False
         return True
@@ -220,7 +223,8 @@ class ExtensionSearch(ABC):
             if begun is None:
                 return None
             running, lasting = begun
-        return Node(later, running, lasting, node.waiting - start.jobs, choice.bound, choice.spent)
+        until = self._waits.after(node.until, start, node.now, later)
+        return Node(later, running, lasting, node.waiting - start.jobs, choice.bound, choice.spent, until)
 
     def _lasting(self, now: float) -> tuple[RunningSet, tuple[float, ...]]:
         """Return what runs at the first instant, blocks that have begun with it, and until when."""
@@ -273,18 +277,6 @@ class ExtensionSearch(ABC):
             if number
         )
 
-    def _kinds_behind(self) -> list[tuple[int, int, frozenset[int]]]:
-        """Return for each kind behind others its bits, those of the others, and the others: each is of one job."""
-        counts, kind_of = self._running_sets.counts, dict[int, int]()
-        for kind, of_kind in enumerate(self._running_sets.kinds):
-            kind_of |= dict.fromkeys(of_kind, kind)
-        found = []
-        for j, before in enumerate(self._problem.before):
-            others = frozenset(kind_of[i] for i in before)
-            if others:
-                found.append((counts.mask(kind_of[j]), sum(map(counts.mask, others)), others))
-        return found
-
     def _ends(self, node: Node, start: ExtensionAlternative) -> list[float]:
         """Return when those that run once a start is made will end: of one key those first that ran before."""
         durations = self._running_sets.durations
@@ -294,19 +286,33 @@ class ExtensionSearch(ABC):
         ]
 
     def _ready(self, node: Node) -> tuple[int, float]:
-        """Return how many of each kind wait and may start, packed, and when the next kind arrives or a block begins."""
+        """Return how many of each kind wait and may start, packed, and when the next kind may or a block begins."""
         arrived = bisect_right(self._arrivals, node.now)
         ready, following = node.waiting, math.inf
         if arrived < len(self._arrivals):
             ready, following = node.waiting & self._arrived[arrived - 1], self._arrivals[arrived]
         if self._blocks:
             following = min(following, self._next_begin(node.now))
-        if self._behind:
-            running = {kind for kind, _ in node.running.keys}
-            for own, bits, others in self._behind:
-                if node.waiting & bits or not running.isdisjoint(others):
-                    ready &= ~own
+        if not self._waits.is_empty:
+            ready, later = self._waits.ready(node.now, node.waiting, ready, node.running.keys, node.until)
+            following = min(following, later)
         return ready, following
+
+    def _alternatives(self, node: Node) -> Iterator[tuple[ExtensionAlternative, float]]:
+        """Yield what may start at a node, and when, in ticks, something ends, arrives or may start next."""
+        counts, now, waits = self._running_sets.counts, node.now, self._waits
+        ready, following = self._ready(node)
+        first, room, guards = min(min(node.ends, default=math.inf), following), ready + counts.guards, counts.guards
+        for start in self._running_sets.starts(node.running, ready):
+            if room - start.jobs & guards != guards:
+                continue
+            later = min(first, now + start.shortest)
+            if not waits.is_empty:
+                if not waits.allow(start, node.waiting):
+                    continue
+                later = min(later, now + waits.soonest(start))
+            if not self._is_timed or self._in_time(node, start, later):
+                yield start, later
 
     def _arrived_by(self, instant: float) -> int:
         """Return the bits of the kinds that have arrived by an instant."""
@@ -315,9 +321,10 @@ class ExtensionSearch(ABC):
         return sum(sets.counts.mask(kind) for kind, release in enumerate(releases) if release <= instant)
 
     def _remember(self, node: Node) -> None:
-        """Remember of a node that was searched to its end by when all that ran there has ended, and what was spent."""
+        """Remember a node that was searched to its end, by when all that ran there has ended, and what was spent."""
+        self._seen.setdefault((*self._stage(node), node.running.keys), []).append(node)
         steps = self._searched.setdefault(self._stage(node), [])
-        end, spent = max(node.ends, default=node.now), node.spent
+        end, spent = max((node.now, *node.ends, *node.until)), node.spent
         place = bisect_right(steps, (end, spent))
         if not (place and steps[place - 1][1] <= spent):
             beyond = place
@@ -326,21 +333,18 @@ class ExtensionSearch(ABC):
             steps[place:beyond] = [(end, spent)]
 
     def _is_known(self, node: Node) -> bool:
-        """Return whether a node was seen that is no worse; remember this one where not.
+        """Return whether a node was searched to its end that is no worse.
 
         Of the same jobs waiting, one of which nothing runs any more is no worse, whatever runs here. And of the same
-        running: depth first, and as no node is like one that it came from, what was seen has been searched to its end.
+        running.
         Source: the cutset rule of Demeulemeester and Herroelen.
         """
         steps = self._searched.get(self._stage(node), ())
         place = bisect_right(steps, (node.now, math.inf))
         if place and steps[place - 1][1] <= node.spent:
             return True
-        known = self._seen.setdefault((*self._stage(node), node.running.keys), [])
-        if any(_is_no_worse(other, node) for other in known):
-            return True
-        known.append(node)
-        return False
+        known = self._seen.get((*self._stage(node), node.running.keys), ())
+        return any(_is_no_worse(other, node) for other in known)
 
     def _stage(self, node: Node) -> tuple[int, int]:
         """Return what waits at a node, packed, and how many arrivals and beginnings of blocks are past."""
@@ -460,6 +464,7 @@ def _is_no_worse(one: Node, other: Node) -> bool:
     Moved left it ends no later, in floats as well, for their sums are rounded monotonically.
     """
     is_earlier = one.now <= other.now and one.spent <= other.spent and all(map(le, one.ends, other.ends))
+    is_earlier = is_earlier and is_no_later(one.until, other.until, other.now)
     return is_earlier and (one.running is other.running or one.running.rooms.keys() >= other.running.rooms.keys())
 
 

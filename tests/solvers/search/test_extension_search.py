@@ -10,7 +10,8 @@ import pytest
 import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
-from coalloc.instance.constraints import LatestEnd
+from coalloc.instance.calendar import Calendar
+from coalloc.instance.constraints import AllowedStarts, DifferentClusters, LatestEnd, NotTogether, TimeRow
 from coalloc.instance.features import FEATURES
 from coalloc.objectives.criterion import Criterion
 from coalloc.objectives.registry import regular_objective
@@ -23,7 +24,7 @@ from coalloc.solvers.search.branch_and_bound_of_sums import BranchAndBoundOfSums
 from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.extension_search import may_search
 from coalloc.testing import brute_force_oas, small_feature_instance
-from coalloc.testing.constraints import Apart
+from coalloc.testing.features import small_mixed_instance
 
 CLOSE = 1e-6
 
@@ -128,7 +129,8 @@ def test_what_is_fixed_is_kept() -> None:
 def test_it_knows_no_constraint_of_another_kind() -> None:
     instance = two_nodes(Job("J1", 1, 20.0), Job("J2", 1, 10.0))
     assert may_search(discretise(instance, None, constraints=[LatestEnd(30.0)]))
-    assert not may_search(discretise(instance, None, constraints=[Apart("J1", "J2")]))
+    assert may_search(discretise(instance, None, constraints=[NotTogether(("J1", "J2"))]))
+    assert not may_search(discretise(instance, None, constraints=[DifferentClusters(("J1", "J2"))]))
 
 
 @pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
@@ -154,3 +156,37 @@ def test_a_window_in_continuous_time_is_proven_without_cp_sat(monkeypatch: pytes
     jobs = [Job("a", 1, 80.0, times={"new": 80.0, "old": 90.0}), Job("b", 1, 120.0)]
     result = coalloc.solve(Instance(platform, jobs), time_limit=600.0)
     assert (result.status, result.objective) == ("optimal", 120.0)
+
+
+def test_a_job_starts_where_a_lag_is_over() -> None:
+    # J2 starts 15 s after J1 starts, or later, while J1 and J3 run: 15 + 30 s.
+    after = TimeRow(((1, "start", "J2"), (-1, "start", "J1")), 15.0)
+    instance = two_nodes(Job("J1", 1, 20.0), Job("J2", 1, 30.0), Job("J3", 1, 15.0))
+    assert searched(discretise(instance, None, constraints=[after])) == (45.0, True)
+
+
+def test_time_goes_on_where_nothing_ends_until_a_calendar_lets_a_job_start() -> None:
+    # J1 may start at 1, 8, 15, 22 s, J2 at 2, 7, 12, 17, 22 s: together at 22 s.
+    calendars = AllowedStarts("J1", Calendar(7.0, offset=1.0)), AllowedStarts("J2", Calendar(5.0, offset=2.0))
+    together = [TimeRow(((sign, "start", "J1"), (-sign, "start", "J2")), 0.0) for sign in (1, -1)]
+    instance = two_nodes(Job("J1", 1, 2.0), Job("J2", 1, 1.0))
+    assert searched(discretise(instance, None, constraints=[*calendars, *together])) == (24.0, True)
+
+
+def test_jobs_that_are_not_together_wait_for_each_other() -> None:
+    # Two nodes, but one after the other: 20 + 10 s.
+    instance = two_nodes(Job("J1", 1, 20.0), Job("J2", 1, 10.0))
+    assert searched(discretise(instance, None, constraints=[NotTogether(("J1", "J2"))])) == (30.0, True)
+
+
+@pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
+@pytest.mark.parametrize("seed", [301, 303, 305, 307, 308, 309, 310, 312, 313, 318, 319, 324])
+def test_the_search_with_waits_equals_brute_force(seed: int, objective: Any) -> None:
+    instance, slot, _, declared = small_mixed_instance(seed)
+    for length in (slot, None):
+        problem = discretise(instance, length, constraints=declared)
+        assert may_search(problem)
+        assert problem.rows or problem.calendars
+        best = brute_force_oas(instance, length, objective, constraints=declared).objective
+        found, is_complete = searched(problem, objective)
+        assert (is_complete, found) == (True, pytest.approx(math.inf if best is None else best, rel=CLOSE))
