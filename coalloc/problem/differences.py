@@ -9,7 +9,6 @@ A. Drexl, R. Möhring, K. Neumann, E. Pesch, "Resource-constrained project sched
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -71,7 +70,7 @@ def _of_rows(problem: Problem, tied: list[int], place: dict[int, int]) -> NDArra
 
 def _is_apart(problem: Problem, one: int, other: int) -> bool:
     """Return whether two jobs never run at one time: a row says so, or no two of their modes fit together."""
-    if any(isinstance(row, NotTogetherRow) and {one, other} <= row.members for row in problem.rows):
+    if any(isinstance(row, NotTogetherRow) and {one, other} <= set(row.members) for row in problem.rows):
         return True
     modes = problem.modes[one], problem.modes[other]
     if not 0 < len(modes[0]) * len(modes[1]) <= MOST_PAIRS:
@@ -89,17 +88,13 @@ def _order(
 
     Return whether there was one.
     """
-
-    def pairs() -> Iterator[tuple[int, int, float, float]]:
-        for one, other in apart:
-            durations = problem.levels[one][0].duration, problem.levels[other][0].duration
-            yield place[one], place[other], *durations
-            yield place[other], place[one], *reversed(durations)
-
     is_changed = False
-    for first, second, duration, duration_of_second in pairs():
-        is_excluded = -least[second, first] < duration - slack
-        if is_excluded and least[second, first] < duration_of_second - slack:
-            least[second, first] = duration_of_second
-            is_changed = True
+    for pair in apart:
+        for one, other in (pair, pair[::-1]):
+            first, second = place[one], place[other]
+            is_excluded = -least[second, first] < problem.levels[one][0].duration - slack
+            after = problem.levels[other][0].duration
+            if is_excluded and least[second, first] < after - slack:
+                least[second, first] = after
+                is_changed = True
     return is_changed
