@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.objectives import OBJECTIVES
-from coalloc.solvers.bounds.methods import BOUNDS, Bound, methods_of
+from coalloc.solvers.method import Bound
+from coalloc.solvers.named_bounds import BOUNDS, methods_of
+from coalloc.solvers.portfolio import METHODS
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, slotted_instances
 from tests.strategies import LAW
@@ -70,10 +72,17 @@ def test_response_times_alone_and_squashed():
 
 
 def test_a_bound_that_is_a_row_is_known_by_its_name(monkeypatch):
-    monkeypatch.setitem(BOUNDS, "mine", Bound(lambda problem, _: 7.0, None))
+    monkeypatch.setitem(BOUNDS, "mine", Bound("mine", lambda problem, _: 7.0))
     assert coalloc.lower_bound(four_nodes(Job("J1", 4, 10.0)), method="mine") == 7.0
     with pytest.raises(CoallocError, match=r"must be one of longest-job, .*, got 'mine'"):
         coalloc.lower_bound(four_nodes(Job("J1", 4, 10.0)), "mean-wait", "mine")
+
+
+def test_a_bound_of_the_portfolio_has_one_row_and_the_documentation_names_it():
+    named = [method.bound.name for method in METHODS if method.bound is not None]
+    assert named == ["feasible-set", "mean-busy-time", "prices", "job-prices"]
+    assert set(named) < set(BOUNDS)
+    assert [name for name in BOUNDS if f'"{name}"' not in str(coalloc.lower_bound.__doc__)] == []
 
 
 def test_the_squashed_machine_interrupts_for_a_shorter_job():

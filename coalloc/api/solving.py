@@ -35,12 +35,12 @@ from coalloc.problem.fixed import Fixed, fixings
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.backends.failing import noting
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.cancelling import cancellable
 from coalloc.solvers.descent import Weighing
 from coalloc.solvers.feasibility import why_without_place
 from coalloc.solvers.files import instance_hash
 from coalloc.solvers.lexicographic import solve_in_order, solve_one
+from coalloc.solvers.named_bounds import cost_bound, default_method, methods_of
 from coalloc.solvers.oas import build_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
 from coalloc.solvers.time_shift import Shifted, shifted
