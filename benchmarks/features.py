@@ -43,14 +43,14 @@ from coalloc.objectives import objective_of
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing import brute_force_oas, small_feature_instance
-from coalloc.testing.brute_force import BruteForceResult, Objective
+from coalloc.testing.brute_force import BruteForceResult
 from coalloc.testing.constraints import DECLARED, small_declarations
 from coalloc.testing.features import MIXED, small_mixed_instance, with_features
 from coalloc.testing.small import NODE_MODEL_SIZE, SmallSize
 
 SEEDS = {"features": 2000, "mixes": 1000}
 SEEDS_PER_CALL = 10
-OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
+OBJECTIVES: tuple[str, ...] = ("makespan", "total-response-time")
 SOLVE_LIMIT, CONTINUOUS_LIMIT = 60.0, 1.0
 """Seconds of a solve in slots, and in continuous time, where a search may go on to its limit."""
 LIMIT = 3600.0
@@ -70,7 +70,7 @@ class Case:
     instance: coalloc.Instance
     constraints: Sequence[Declaration]
     slot: float | None
-    objective: Objective
+    objective: str
 
     @cached_property
     def best(self) -> BruteForceResult:

@@ -26,7 +26,7 @@ from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
-from coalloc.testing.brute_force import BruteForceResult, Objective, brute_force_oas
+from coalloc.testing.brute_force import BruteForceResult, brute_force_oas
 from coalloc.testing.small import small_equal_instance, small_instance
 
 NUM_SEEDS = 500
@@ -78,9 +78,7 @@ def small_cases(sample: Sample) -> Iterator[Case]:
     yield _small_case("equal jobs, its own slot", instance, slot, "total-response-time", sample.limit)
 
 
-def _small_case(
-    family: str, instance: coalloc.Instance, slot: float | None, objective: Objective, limit: float
-) -> Case:
+def _small_case(family: str, instance: coalloc.Instance, slot: float | None, objective: str, limit: float) -> Case:
     keywords: dict[str, Any] = {"slot": slot, "objective": objective, "time_limit": limit}
     return Case(family, instance, brute_force_oas(instance, slot, objective), keywords, by_solve)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule
@@ -41,6 +43,9 @@ class On(Constraint):
         (Calendar(100.0, ((10.0, 20.0), (50.0, 60.0))), 20.5, 50.0),
         (Calendar(100.0, ((10.0, 20.0), (50.0, 60.0))), 61.0, 110.0),
         (Calendar(3600.0), 1.7e9 + 1.0, 1.7e9 + 2800.0),
+        (Calendar(100.0, ((50.0, 60.0), (10.0, 70.0))), 65.0, 65.0),
+        (Calendar(100.0, ((50.0, 100.0),)), 200.0, 200.0),
+        (Calendar(100.0, ((50.0, 100.0),)), 200.5, 250.0),
     ],
 )
 def test_the_first_start_from_a_time_on(calendar, seconds, first):
@@ -53,6 +58,42 @@ def test_the_longest_wait_is_the_widest_gap():
     assert Calendar(3600.0).longest_wait == 3600.0
     assert Calendar(100.0, ((10.0, 20.0), (50.0, 60.0))).longest_wait == 50.0  # from 60 to 110
     assert Calendar(100.0, ((0.0, 100.0),)).longest_wait == 0.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        (Calendar(20.0), Calendar(30.0), Calendar(60.0, ((0.0, 0.0), (60.0, 60.0)))),
+        # 0.1, 0.3, 0.5, ... and 0.2, 0.5, 0.8, ...: 0.5 and each 0.6 later; 0.1 is where the period begins.
+        (Calendar(0.2, offset=0.1), Calendar(0.3, offset=0.2), Calendar(0.6, ((0.4, 0.4),), offset=0.1)),
+        (
+            Calendar(100.0, ((0.0, 40.0), (30.0, 60.0), (90.0, 100.0))),
+            Calendar(50.0, ((10.0, 20.0),), offset=40.0),
+            # 0 to 10, which begins 10 s before the period, 50 to 60, and 100, at which the next one begins.
+            Calendar(100.0, ((0.0, 10.0), (50.0, 60.0), (100.0, 100.0))),
+        ),
+        (Calendar(20.0), Calendar(20.0, offset=5.0), None),
+    ],
+)
+def test_two_calendars_are_one(one, other, both):
+    assert one.both(other, 10) == both
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_one_calendar_of_two_allows_what_both_do(seed):
+    rng = np.random.default_rng(seed)
+
+    def drawn() -> Calendar:
+        period = int(rng.integers(2, 9))
+        pairs = np.sort(rng.integers(0, period + 1, size=(int(rng.integers(1, 3)), 2)))
+        return Calendar(0.1 * period, tuple((0.1 * a, 0.1 * b) for a, b in pairs), offset=0.1 * int(rng.integers(9)))
+
+    one, other = drawn(), drawn()
+    both = one.both(other, 100)
+    for half_tenths in range(300):
+        time = 0.05 * half_tenths
+        expected = one.allows(time, CLOSE) and other.allows(time, CLOSE)
+        assert (both is not None and both.allows(time, CLOSE)) == expected
 
 
 def test_slots_of_a_calendar_repeat():
@@ -114,8 +155,31 @@ def test_slots_must_fit_the_calendar():
         coalloc.solve(instance, slot=20.0, constraints=[On(Calendar(20.0, offset=5.0))])
     with pytest.raises(CoallocError, match=r"repeats every 3.14159 s, which slots of 1 s do not fit"):
         coalloc.solve(instance, slot=1.0, constraints=[On(Calendar(np.pi))])
-    with pytest.raises(coalloc.UnsupportedFeature, match="two calendars of job 'J1'"):
-        coalloc.solve(instance, constraints=[On(Calendar(20.0)), On(Calendar(30.0))])
+
+
+@pytest.mark.usefixtures("cpsat_or_not")
+@pytest.mark.parametrize("formulation", ["auto", "mode", "count", "node"])
+def test_a_job_starts_when_all_its_calendars_allow(formulation):
+    # From 18 s on: every 20 s (20, 40, 60) and every 30 s (30, 60): at 60 s. Of 60, 120, 180, 240 and 300 s only the
+    # last is within 9 s after a multiple of 50 s.
+    instance = Instance(PLATFORM, [Job("J1", 1, 10.0, arrival=18.0)])
+    both = [On(Calendar(20.0)), On(Calendar(30.0))]
+    result = coalloc.solve(instance, slot=10.0, formulation=formulation, constraints=both)
+    assert (result.status, result.schedule["J1"].start) == ("optimal", 60.0)
+    three = [*both, On(Calendar(50.0, ((0.0, 9.0),)))]
+    result = coalloc.solve(instance, slot=10.0, formulation=formulation, constraints=three)
+    assert (result.status, result.schedule["J1"].start) == ("optimal", 300.0)
+    assert coalloc.solve(instance, constraints=three).schedule["J1"].start == 300.0
+    assert coalloc.lower_bound(instance, constraints=three) == pytest.approx(292.0)
+
+
+def test_calendars_without_a_common_start_or_period():
+    instance = Instance(PLATFORM, [Job("J1", 1, 10.0)])
+    odd = [On(Calendar(20.0)), On(Calendar(20.0, offset=5.0))]
+    with pytest.raises(CoallocError, match=r"no schedule: no start of job 'J1' is allowed by all of its calendars$"):
+        coalloc.solve(instance, constraints=odd)
+    with pytest.raises(coalloc.UnsupportedFeature, match=r"AllowedStarts of job 'J1'.*the periods, 3.14159 s and 2 s,"):
+        coalloc.solve(instance, constraints=[On(Calendar(np.pi)), On(Calendar(2.0))])
 
 
 def test_a_model_has_only_allowed_starts():

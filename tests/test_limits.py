@@ -67,7 +67,7 @@ def test_a_model_without_resources_names_limits():
     with pytest.raises(coalloc.UnsupportedFeature, match="does not support 'limits', which this instance uses"):
         coalloc.solve(limited, model="pas")
     with pytest.raises(coalloc.UnsupportedFeature, match="does not support 'limits', which this instance uses"):
-        coalloc.simulate(limited, "pas")
+        coalloc.simulate(limited, "grid")
 
 
 def test_a_cumulative_row_is_known_to_all_methods():

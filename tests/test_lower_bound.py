@@ -7,9 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc import Cluster, CoallocError, Fixed, Instance, Job, Limit, NodeGroup, Platform, RunningJob
+from coalloc.extend import Cumulative, TimeBounds
 from coalloc.objectives import OBJECTIVES
-from coalloc.solvers.bounds.methods import BOUNDS, Bound, methods_of
+from coalloc.results import RelaxedFeatureWarning
+from coalloc.solvers.method import Bound
+from coalloc.solvers.named_bounds import BOUNDS, methods_of
+from coalloc.solvers.portfolio import METHODS
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, slotted_instances
 from tests.strategies import LAW
@@ -70,10 +74,17 @@ def test_response_times_alone_and_squashed():
 
 
 def test_a_bound_that_is_a_row_is_known_by_its_name(monkeypatch):
-    monkeypatch.setitem(BOUNDS, "mine", Bound(lambda problem, _: 7.0, None))
+    monkeypatch.setitem(BOUNDS, "mine", Bound("mine", lambda problem, _: 7.0))
     assert coalloc.lower_bound(four_nodes(Job("J1", 4, 10.0)), method="mine") == 7.0
     with pytest.raises(CoallocError, match=r"must be one of longest-job, .*, got 'mine'"):
         coalloc.lower_bound(four_nodes(Job("J1", 4, 10.0)), "mean-wait", "mine")
+
+
+def test_a_bound_of_the_portfolio_has_one_row_and_the_documentation_names_it():
+    named = [method.bound.name for method in METHODS if method.bound is not None]
+    assert named == ["feasible-set", "mean-busy-time", "prices", "job-prices"]
+    assert set(named) < set(BOUNDS)
+    assert [name for name in BOUNDS if f'"{name}"' not in str(coalloc.lower_bound.__doc__)] == []
 
 
 def test_the_squashed_machine_interrupts_for_a_shorter_job():
@@ -126,6 +137,50 @@ def test_a_job_that_saturates_a_link_wherever_it_runs_has_no_bound(objective):
     platform = Platform([Cluster(name, [NodeGroup(2, 1.0)], 5.0) for name in ("C1", "C2")])
     instance = Instance(platform, [Job("J1", 3, 20.0, task_bandwidth=10.0), Job("J2", 4, 10.0)])
     with pytest.raises(CoallocError, match="'J1' saturates a link on every allocation"):
+        coalloc.lower_bound(instance, objective)
+
+
+def half_a_node(*jobs: Job, start: float = 5.0) -> Instance:
+    """Return one node of two cores, of which one is reserved from a start on, up to 100 s."""
+    platform = Platform([Cluster("C1", [NodeGroup(1, 1.0, cores=2)], 1.0)])
+    held = RunningJob(Job("R1", 1, 1.0), ["C1/0.1"], 100.0, start=start)
+    return Instance(platform, jobs, [held], limits=[Limit("L", ["J1", "R1"], 1.0)])
+
+
+def test_a_reservation_of_a_part_of_a_node_is_relaxed_and_named():
+    # The job takes both cores for 10 s from its arrival at 30 s. The makespan counts from 0, since a job is running.
+    instance = half_a_node(Job("J1", 2, 10.0, arrival=30.0, after=["R1"]))
+    sentence = r"relaxes reservation 'R1' \(a part of a node\); it also holds without$"
+    with pytest.warns(RelaxedFeatureWarning, match=f"^lower_bound with objective 'makespan' {sentence}"):
+        assert coalloc.lower_bound(instance) == 40.0
+    with pytest.warns(RelaxedFeatureWarning, match=sentence):
+        assert coalloc.lower_bound(instance, "total-response-time") == 10.0
+    with pytest.warns(RelaxedFeatureWarning, match=sentence):
+        assert coalloc.lower_bound(instance, "co-allocated-jobs") == 0.0
+    with pytest.warns(RelaxedFeatureWarning, match=sentence):
+        assert coalloc.lower_bound(instance, fixed=[Fixed("J1", start=50.0)]) == 60.0
+
+
+def test_a_constraint_that_names_such_a_reservation_is_relaxed_with_it():
+    instance = half_a_node(Job("J1", 1, 10.0), Job("J2", 1, 10.0))
+    named = r"reservation 'R1' \(a part of a node\), constraint Cumulative; it"
+    constraints = [Cumulative(("J1", "R1")), TimeBounds("J2", earliest_start=50.0)]
+    with pytest.warns(RelaxedFeatureWarning, match=named):
+        assert coalloc.lower_bound(instance, constraints=constraints) == 60.0
+
+
+def test_what_holds_a_part_of_a_node_from_the_beginning_is_not_relaxed():
+    # By the limit J1 waits for R1, which runs up to 100 s.
+    instance = half_a_node(Job("J1", 1, 10.0), Job("J2", 1, 10.0), start=0.0)
+    assert coalloc.lower_bound(instance) == pytest.approx(110.0)
+
+
+@pytest.mark.parametrize("objective", ["makespan", "mean-wait", "co-allocated-jobs"])
+def test_a_job_without_a_place_has_no_schedule_and_no_bound(objective):
+    platform = Platform([Cluster("C1", [NodeGroup(2, 1.0, features=["cpu"]), NodeGroup(1, 1.0)], 1.0)])
+    instance = Instance(platform, [Job("J1", 3, 10.0, requires=["cpu"]), Job("J2", 1, 1.0)])
+    assert coalloc.solve(instance).status == "infeasible"
+    with pytest.raises(CoallocError, match=r"^the instance has no schedule: job 'J1' .*$"):
         coalloc.lower_bound(instance, objective)
 
 

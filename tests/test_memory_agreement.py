@@ -15,7 +15,7 @@ from coalloc.problem import discretise
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
-from coalloc.solvers.bounds.methods import cost_bound, methods_of
+from coalloc.solvers.named_bounds import cost_bound, methods_of
 from coalloc.testing.brute_force import brute_force_cbs, brute_force_jpr, brute_force_oas, brute_force_pas
 from coalloc.testing.small import with_memory
 from tests.extras import AUTO

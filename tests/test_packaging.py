@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
 import zipfile
@@ -20,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import coalloc
-from coalloc.engine.library import LIBRARY
+from coalloc.engine.library import LIBRARY, digest
 from tests.public import PACKAGES, PUBLIC
 
 ROOT = Path(__file__).parents[1]
@@ -144,6 +145,15 @@ def test_a_build_repeats_byte_by_byte(built, tmp_path):
     assert [kind for kind, path in built.items() if path.read_bytes() != again[kind].read_bytes()] == []
 
 
+def test_the_wheel_is_of_this_platform_and_of_any_python(built):
+    platform = re.sub("[-.]", "_", sysconfig.get_platform())
+    assert built[".whl"].name.endswith(f"-py3-none-{platform}.whl")
+    with zipfile.ZipFile(built[".whl"]) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/WHEEL"))
+        assert "Root-Is-Purelib: false" in wheel.read(name).decode().splitlines()
+        assert digest().encode() in wheel.read(str(LIBRARY.relative_to(ROOT)))
+
+
 def test_the_wheel_holds_every_file_of_the_package_and_no_other(built):
     with zipfile.ZipFile(built[".whl"]) as wheel:
         taken = {name for name in wheel.namelist() if ".dist-info/" not in name}
@@ -162,8 +172,8 @@ def test_the_source_distribution_holds_whatever_tests_and_pages_need(built):
         str(path.relative_to(ROOT))
         for folder in ("tests", "docs", "notebooks", "coalloc")
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
-    } - {str(LIBRARY.relative_to(ROOT))}  # whoever builds the source distribution compiles it
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".") and path != LIBRARY
+    }
     assert needed - taken == set()
     assert str(LIBRARY.relative_to(ROOT)) not in taken
     assert {

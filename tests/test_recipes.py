@@ -212,7 +212,7 @@ RECIPES = {
     "lower bound": Recipe(
         files={
             "solvers/bounds/three_eighths.py": """
-                from coalloc.solvers.method import Method
+                from coalloc.solvers.method import Bound, Method
 
 
                 def bound(problem):
@@ -223,16 +223,13 @@ RECIPES = {
                     incumbent.prove(bound(incumbent.problem), METHOD.name)
 
 
-                METHOD = Method("three eighths", _run, stage="bound")
+                BOUND = Bound("three-eighths", lambda problem, _: bound(problem))
+                METHOD = Method("three eighths", _run, stage="bound", bound=BOUND)
             """
         },
         lines={
             ("solvers/portfolio.py", TOP): "from coalloc.solvers.bounds import three_eighths\n",
             ("solvers/portfolio.py", "METHODS: tuple[Method, ...] = (\n"): "    three_eighths.METHOD,\n",
-            ("solvers/bounds/methods.py", TOP): "from coalloc.solvers.bounds import three_eighths\n",
-            ("solvers/bounds/methods.py", "BOUNDS: dict[str, Bound] = {\n"): """
-                "three-eighths": Bound(lambda problem, _: three_eighths.bound(problem), None),
-            """,
         },
         # 0.375 (20 + 20 + 30) = 26.25.
         use="""

@@ -12,12 +12,13 @@ import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from coalloc.checker import check
 from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.documents.errors import ArgumentError, Fault
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, RelaxedFeatureWarning, UnsupportedFeature
 from coalloc.instance.constraints import AllowedSpreads, AllowedStarts, Budget, Constraint, MostTasks, name_of
 from coalloc.models.registry import (
@@ -27,21 +28,29 @@ from coalloc.models.registry import (
     formulation_of_model,
     module_name,
 )
-from coalloc.objectives import OBJECTIVES, AllocationObjective, Criterion, Objective, objective_of
+from coalloc.objectives import (
+    OBJECTIVES,
+    AllocationObjective,
+    Criterion,
+    Objective,
+    RegularObjective,
+    objective_of,
+)
 from coalloc.power.sites import Working
 from coalloc.problem import Links, Problem, Slot, discretise, slot_seconds
-from coalloc.problem.allocation import Scope
+from coalloc.problem.allocation import Scope, reserves_part_of_node
 from coalloc.problem.fixed import Fixed, fixings
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.backends.failing import noting
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.cancelling import cancellable
 from coalloc.solvers.descent import Weighing
 from coalloc.solvers.feasibility import why_without_place
 from coalloc.solvers.files import instance_hash
 from coalloc.solvers.lexicographic import solve_in_order, solve_one
+from coalloc.solvers.named_bounds import cost_bound, default_method, methods_of
 from coalloc.solvers.oas import build_oas
+from coalloc.solvers.reasons import without_running
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
 from coalloc.solvers.time_shift import Shifted, shifted
 from coalloc.system.versions import versions
@@ -479,13 +488,13 @@ def lower_bound(
     ------
     CoallocError
         An argument is unknown (the message lists the known values), an option does not apply to the objective or the
-        platform, a job fits nowhere, or no schedule meets the makespan limit.
+        platform, or the instance has no schedule: a job fits nowhere, or the minimum exceeds the makespan limit.
 
     Warns
     -----
     RelaxedFeatureWarning
-        A bound on energy or EDP leaves out features, or a constraint would have to be asked of too many allocations.
-        The bound is valid: it also holds without them.
+        A bound on energy or EDP leaves out features, a constraint would have to be asked of too many allocations, or a
+        reservation has a part of a node. The bound is valid: it also holds without what the warning names.
 
     See Also
     --------
@@ -516,12 +525,13 @@ def lower_bound(
     options = SolveOptions(
         objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
     )
-    kept = (*constraints, *_kept(instance, fixed, options.slot, scope, constraints))
-    given = shifted(instance, options.slot, asked, kept)
-    problem, given, relaxed = _bounded(given, options, scope)
+    whole, kept, parts = _without_parts(instance, constraints)
+    kept = (*kept, *_kept(whole, fixed, options.slot, scope, kept))
+    problem, given, relaxed = _bounded(shifted(whole, options.slot, asked, kept), options, scope)
+    relaxed = (*parts, *relaxed)
     nowhere = why_without_place(problem)
     if nowhere:
-        raise CoallocError("\n".join(nowhere))
+        raise CoallocError("\n".join(f"the instance has no schedule: {sentence}" for sentence in nowhere))
     if asked.needs_watts:
         from coalloc.solvers.energy import bounds
 
@@ -550,7 +560,25 @@ def lower_bound(
     if isinstance(asked, AllocationObjective):
         return float(Weighing(problem, asked).bound)
     criterion = Criterion.of(problem, asked)
-    return criterion.reported(cost_bound(criterion, method, options.seconds))
+    value = criterion.reported(cost_bound(criterion, method, options.seconds))
+    # The makespan of an instance without the last of its running jobs counts from the first arrival, not from 0.
+    return value + asked.offset(whole) - asked.offset(instance) if isinstance(asked, RegularObjective) else value
+
+
+def _without_parts(
+    instance: Instance, constraints: Sequence[Constraint]
+) -> tuple[Instance, tuple[Constraint, ...], tuple[str, ...]]:
+    """Return an instance without reservations of parts of nodes, the constraints that name none, and what is relaxed.
+
+    Counts of tasks do not say which processors of a node are free. Without a reservation no schedule is lost.
+    """
+    parts = [run for run in instance.running if reserves_part_of_node(instance.platform, run)]
+    ids = {run.job.id for run in parts}
+    naming = [c for c in constraints if parts and any(ids & {*one.jobs} for one in c.declare(instance))]
+    whole = reduce(lambda left, run: without_running(run, left), parts, instance)
+    names = [f"reservation {quoted(run.job.id)} (a part of a node)" for run in parts]
+    names += [f"constraint {name_of(constraint)}" for constraint in naming]
+    return whole, tuple(c for c in constraints if not any(c is one for one in naming)), tuple(names)
 
 
 def _bounded(given: Shifted, options: SolveOptions, scope: Scope) -> tuple[Problem, Shifted, tuple[str, ...]]:

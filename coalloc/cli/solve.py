@@ -16,6 +16,7 @@ from coalloc.cli.options import OUTPUT, GanttFile, Json, Quiet, ScheduleFile, no
 from coalloc.cli.output import check_writable
 from coalloc.cli.pairs import share
 from coalloc.cli.solving import ResultFiles, run_solve, show_result
+from coalloc.objectives import OBJECTIVES
 
 MODEL, LIMITS = "Model", "Solver and limits"
 """Panels of the help page, beside that of the files."""
@@ -42,9 +43,8 @@ Objective = Annotated[
     str | None,
     Option(
         metavar="NAME",
-        help="Objective to minimize. With oas: makespan, total-response-time, total-weighted-response-time, "
-        "mean-wait, mean-bounded-slowdown, weighted-tardiness, maximum-lateness, co-allocated-jobs, used-clusters, "
-        "unmet-levels, energy or edp; for lexicographic optimization several, separated by commas "
+        help=f"Objective to minimize. With oas one of {', '.join(OBJECTIVES)}; "
+        "for lexicographic optimization several, separated by commas "
         "(makespan,total-response-time). Each other model has a single objective.",
         show_default="the objective of the model",
         rich_help_panel=MODEL,

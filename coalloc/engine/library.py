@@ -163,11 +163,12 @@ def engine() -> Engine:
     """
     try:
         library = ctypes.CDLL(str(LIBRARY))
-    except OSError as error:
+        sources = library.engine_sources
+    except (OSError, AttributeError) as error:
         raise CoallocError(f"the compiled engine cannot be loaded: {error}; {ADVICE}") from None
-    library.engine_sources.restype = ctypes.c_char_p
-    if library.engine_sources().decode() != digest():
-        raise CoallocError(f"the compiled engine was built from other sources than these; {ADVICE}")
+    sources.restype = ctypes.c_char_p
+    if sources().decode() != digest():
+        raise CoallocError(f"the compiled engine was built from other sources than those in {SOURCES}; {ADVICE}")
     return Engine(library, "".join(file.read_text(encoding="utf-8") for file in sorted(SOURCES.glob("*.h"))))
 
 

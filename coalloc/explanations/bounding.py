@@ -15,7 +15,6 @@ from coalloc.instance.resources import with_more
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.area import area
-from coalloc.solvers.bounds.methods import cost_bound
 from coalloc.solvers.bounds.simple import (
     earliest_ends,
     fastest_durations,
@@ -25,6 +24,7 @@ from coalloc.solvers.bounds.simple import (
     simple_bound,
 )
 from coalloc.solvers.bounds.work import work
+from coalloc.solvers.named_bounds import cost_bound
 from coalloc.solvers.result import PROOF_TOLERANCE
 
 SAME = PROOF_TOLERANCE

@@ -59,7 +59,9 @@ class Grid:
     local: Local = "easy"
     power_management: bool = False
     scope: ClassVar[Scope] = "cluster"
-    supported_features: ClassVar[frozenset[str]] = frozenset({"deadline", "after", "eligible", "times", "shapes"})
+    supported_features: ClassVar[frozenset[str]] = frozenset(
+        {"deadline", "after", "eligible", "times", "shapes", "max_clusters", "min_tasks_per_cluster", "lags"}
+    )
     why_unsupported: ClassVar[str] = (
         "its broker assumes that all processors of a site are available to every job at all times"
     )

@@ -40,7 +40,7 @@ class Loras:
     mix: Literal[None, "SJF-JFirst", "FCFS-FFit", "SNPF-BFit"] = None
     scope: ClassVar[Scope] = "platform"
     shares_nodes: ClassVar[bool] = True
-    supported_features: ClassVar[frozenset[str]] = frozenset({"deadline", "after", "times", "shapes"})
+    supported_features: ClassVar[frozenset[str]] = frozenset({"deadline", "after", "times", "shapes", "lags"})
     why_unsupported: ClassVar[str] = "it considers only the current tasks and memory of nodes"
 
     def __post_init__(self) -> None:

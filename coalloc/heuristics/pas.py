@@ -67,10 +67,6 @@ class Pas:
     allocation: PackageModel = "pas"
     work_limit: Count = 10_000
     scope: ClassVar[Scope] = "platform"
-    supported_features: ClassVar[frozenset[str]] = frozenset(
-        {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start"}
-    )
-    why_unsupported: ClassVar[str] = "its packages respect processors, memory and links only"
     _unproven: int = field(init=False, default=0)
 
     @property
@@ -92,7 +88,8 @@ class Pas:
         for size in range(len(package), 0, -1):
             problem = self._problem(state, package[:size])
             placed = self._placed(state, problem, work.part(ATTEMPT_SHARE))
-            is_proven &= placed.is_proven and not any(job.times for job in problem.jobs)
+            # Of classes with equal loads of links not all are tried where resources run short.
+            is_proven &= placed.is_proven and not any(job.times or job.asks_resources for job in problem.jobs)
             if placed.modes is not None:
                 starts = [Start(job.id, mode.allocation) for job, mode in zip(problem.jobs, placed.modes, strict=True)]
                 break

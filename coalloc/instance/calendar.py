@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import sys
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
 
 from coalloc.documents.errors import CoallocError
 
+Windows = list[tuple[int, int]]
+"""Windows in order, none of which meets another, in a unit in which all times are whole."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Calendar:
     """Allowed starts of a job: windows of a period that repeats.
 
@@ -63,16 +70,49 @@ class Calendar:
     def first_start(self, seconds: float, tolerance: float = 0.0) -> float:
         """Return the first allowed start from a time on, s; one that is up to ``tolerance`` (s) too late is allowed."""
         phase = (seconds - self.offset) % self.period
-        return seconds + min(
-            max(0.0, begin + first - phase)
-            for begin in (0.0, self.period)
-            for first, last in self.windows
-            if begin + last >= phase - tolerance
-        )
+        lasts, firsts = self._ordered
+        if lasts[-1] - self.period >= phase - tolerance:
+            return seconds  # the end of the last window of the period before
+        place = bisect_left(lasts, phase - tolerance)
+        wait = self.period + firsts[0] - phase
+        return seconds + (wait if place == len(lasts) else min(wait, max(0.0, firsts[place] - phase)))
+
+    @cached_property
+    def _ordered(self) -> tuple[list[float], list[float]]:
+        """The last starts of the windows in order, and the first start of the windows from each of them on."""
+        windows = sorted(self.windows, key=lambda window: window[1], reverse=True)
+        firsts = [*accumulate((first for first, _ in windows), min)]
+        return [last for _, last in reversed(windows)], firsts[::-1]
 
     def allows(self, seconds: float, tolerance: float) -> bool:
         """Return whether a start, s, is allowed; it may be up to ``tolerance`` (s) too early or too late."""
         return self.first_start(seconds, tolerance) - seconds <= tolerance
+
+    def both(self, other: Calendar, most: int) -> Calendar | None:
+        """Return the calendar of the starts that two calendars allow; None where they have none in common.
+
+        Raises ``OverflowError`` where the shorter one repeats more than ``most`` times until both do.
+        """
+        times = [_exact(time) for one in (self, other) for time in (one.period, one.offset, *sum(one.windows, ()))]
+        scale = math.lcm(*(time.denominator for time in times))
+
+        def whole(seconds: float) -> int:
+            return int(_exact(seconds) * scale)
+
+        period = math.lcm(whole(self.period), whole(other.period))
+        if period > most * min(whole(self.period), whole(other.period)):
+            raise OverflowError
+        mine, others = (
+            _merged(
+                (begin + whole(first), begin + whole(last))
+                for begin in range((whole(one.offset) - whole(self.offset)) % own - own, period + 1, own)
+                for first, last in one.windows
+            )
+            for one, own in ((one, whole(one.period)) for one in (self, other))
+        )
+        windows = ((max(first, 0), min(last, period)) for first, last in _overlaps(mine, others))
+        found = tuple((first / scale, last / scale) for first, last in windows if first <= last)
+        return Calendar(period / scale, found, self.offset) if found else None
 
     @property
     def length(self) -> float:
@@ -94,6 +134,36 @@ class Calendar:
             waits = max(waits, first - ends)
             ends = max(ends, last)
         return waits
+
+
+def _exact(seconds: float) -> Fraction:
+    """Return a time as the fraction that it stands for, where it is one to a millionth but for the last digits."""
+    rounded = Fraction(seconds).limit_denominator(10**6)
+    return rounded if math.isclose(rounded, seconds, rel_tol=4.0 * sys.float_info.epsilon) else Fraction(seconds)
+
+
+def _merged(windows: Iterable[tuple[int, int]]) -> Windows:
+    """Return windows in order, as one where they meet."""
+    merged = Windows()
+    for first, last in sorted(windows):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], last)
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def _overlaps(one: Windows, other: Windows) -> Iterator[tuple[int, int]]:
+    """Yield what windows have in common with others."""
+    i, k = 0, 0
+    while i < len(one) and k < len(other):
+        first, last = max(one[i][0], other[k][0]), min(one[i][1], other[k][1])
+        if first <= last:
+            yield first, last
+        if one[i][1] < other[k][1]:
+            i += 1
+        else:
+            k += 1
 
 
 def common_period(one: float, other: float) -> float:

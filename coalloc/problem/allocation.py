@@ -190,15 +190,22 @@ def reserved_nodes(platform: Platform, running: Iterable[RunningJob], what: str)
     found = []
     for run in running:
         if run.start > 0.0:
-            processors = [platform.processor_index[name] for name in run.nodes]
-            nodes = frozenset(platform.processor_node[p] for p in processors)
-            if sum(platform.nodes[n].cores for n in nodes) > len(processors):
+            if reserves_part_of_node(platform, run):
                 raise CoallocError(
                     f"reservation {quoted(run.job.id)} (start {run.start:g} s) covers a part of a node; {what} require "
                     "complete nodes in reservations"
                 )
-            found.append(nodes)
+            found.append(_nodes_of(platform, run))
     return found
+
+
+def reserves_part_of_node(platform: Platform, run: RunningJob) -> bool:
+    """Return whether a running job starts later, and then has some but not all processors of a node."""
+    return run.start > 0.0 and sum(platform.nodes[n].cores for n in _nodes_of(platform, run)) > len(run.nodes)
+
+
+def _nodes_of(platform: Platform, run: RunningJob) -> frozenset[int]:
+    return frozenset(platform.processor_node[platform.processor_index[name]] for name in run.nodes)
 
 
 def switched_classes(

@@ -452,7 +452,7 @@ class Allocations:
                 yield from self.of(shape)
             return
         if self.spread(job) is not None:
-            yield from self._spread_allocations(job, rooms)
+            yield from self.spread_allocations(job, rooms)
             return
         if self.scope == "platform":
             yield from compositions(job.tasks, rooms)
@@ -464,8 +464,8 @@ class Allocations:
             else:
                 yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
 
-    def _spread_allocations(self, job: Job, rooms: Sequence[int]) -> Iterator[Allocation]:
-        """Yield every allocation vector of a job that is spread, by spread."""
+    def spread_allocations(self, job: Job, rooms: Sequence[int]) -> Iterator[Allocation]:
+        """Yield every allocation vector of a job that is spread, on classes with so much room, by spread."""
         inside: dict[int, list[int]] = {}
         for g, node_class in enumerate(self.classes):
             inside.setdefault(node_class.cluster, []).append(g)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from coalloc.documents.text import quoted
-from coalloc.instance import Instance
+from coalloc.instance import CoallocError, Instance
 from coalloc.instance.calendar import Calendar
 from coalloc.instance.constraints import (
     AllowedNodes,
@@ -29,6 +29,7 @@ from coalloc.instance.constraints import (
     name_of,
 )
 from coalloc.instance.features import UnsupportedFeature
+from coalloc.problem.allowed_slots import MOST_SLOTS
 
 
 @dataclass(slots=True)
@@ -53,10 +54,9 @@ class OfJob:
                 self.latest_start = min(self.latest_start, declared.latest_start)
                 self.latest_end = min(self.latest_end, declared.latest_end)
             case AllowedStarts():
-                if self.calendar not in (None, declared.calendar):
-                    what = f"two calendars of job {quoted(declared.job)}"
-                    raise UnsupportedFeature("a solve or a bound", [what])
-                self.calendar = declared.calendar
+                known, self.calendar = self.calendar, declared.calendar
+                if known is not None:
+                    self.calendar = _common(known, declared)
             case AllowedNodes():
                 self.nodes.append(declared.nodes)
             case MostTasks():
@@ -71,6 +71,20 @@ class OfJob:
         if not all(node in nodes for nodes in self.nodes):
             return 0
         return min((limit.most for limit in self.most_tasks if node in limit.nodes), default=math.inf)
+
+
+def _common(known: Calendar, declared: AllowedStarts) -> Calendar:
+    """Return the calendar of the starts that the calendar of a job and another one allow."""
+    name = quoted(declared.job)
+    try:
+        common = known.both(declared.calendar, MOST_SLOTS)
+    except OverflowError:
+        periods = f"{known.period:g} s and {declared.calendar.period:g} s"
+        why = f"the periods, {periods}, have no common multiple within {MOST_SLOTS:,} of the shorter one"
+        raise UnsupportedFeature("a solve or a bound", [f"AllowedStarts of job {name}"], why) from None
+    if common is None:
+        raise CoallocError(f"the instance has no schedule: no start of job {name} is allowed by all of its calendars")
+    return common
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from operator import le
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,11 +105,15 @@ class Spreading:
         """Yield the allocations of job ``j`` within some classes, each part filled in the order of ``classes``.
 
         There is one per vector of tasks in each part: first those within one cluster, the one with least to
-        spare first; of the others, the ones with most tasks in the clusters that can hold most.
+        spare first; of the others, the ones with most tasks in the clusters that can hold most. Of a job that asks for
+        a spread there are all that keep it.
         """
-        tasks, usable = self._problem.jobs[j].tasks, self._usable(j, free, left)
-        held = self._held(usable, classes)
-        numbers = self._numbers(self._problem.jobs[j], held, left)
+        job, usable = self._problem.jobs[j], self._usable(j, free, left)
+        if self._problem.allocations.spread(job) is not None:
+            yield from self._kept_spreads(job, [usable[g] if g in classes else 0 for g in range(len(usable))], left)
+            return
+        tasks, held = job.tasks, self._held(usable, classes)
+        numbers = self._numbers(job, held, left)
         below = {k: self._largest_first(vertices, numbers) for k, vertices in self._below.items()}
         in_clusters = self._in_clusters(held)
         counts = [0] * self._num_parts
@@ -123,6 +128,12 @@ class Spreading:
         for _ in _spread(((self._largest_first(self._top, numbers), tasks),), numbers, below, counts):
             if max(self._in_clusters(counts)) < tasks:
                 yield self._filled(counts, usable, classes)
+
+    def _kept_spreads(self, job: Job, rooms: Sequence[int], left: Sequence[float]) -> Iterator[Allocation]:
+        """Yield the allocations of a job that keep what it asks of its spread, and that links carry."""
+        for allocation in self._problem.allocations.spread_allocations(job, rooms):
+            if all(map(le, self._problem.allocations.loads(job, allocation), left)):
+                yield allocation
 
     def least_total_load(self, j: int, free: Sequence[int], left: Sequence[float]) -> float:
         """Return the least load that job ``j`` puts on all links together, MB/s; infinite where it does not fit."""

@@ -29,7 +29,6 @@ from coalloc.rules.serial_sgs import assignments_of, choices_of, completions, st
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.cpsat import common_slot
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.bounds.methods import cost_bound, default_method
 from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.early_starts import start_early
@@ -37,6 +36,7 @@ from coalloc.solvers.feasibility import why_crowded, why_infeasible
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.list_schedules import first_schedule
 from coalloc.solvers.model_run import ModelRun
+from coalloc.solvers.named_bounds import cost_bound, default_method
 from coalloc.solvers.portfolio import close, tell_limit
 from coalloc.solvers.reasons import irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus

@@ -35,10 +35,11 @@ def reasons_of(instance: Instance, *, keeps_running: bool = False) -> Iterator[C
     for run in () if keeps_running else instance.running:
         since = f"from {instant_text(run.start)} " if run.start > 0.0 else ""
         sentence = f"job {quoted(run.job.id)} runs {since}until {instant_text(run.end)}"
-        yield Condition(sentence, partial(_without_running, run))
+        yield Condition(sentence, partial(without_running, run))
 
 
-def _without_running(run: RunningJob, instance: Instance) -> Instance:
+def without_running(run: RunningJob, instance: Instance) -> Instance:
+    """Return an instance without a running job, and without what others state of it: it has every schedule that was."""
     left = [other for other in instance.running if other.job.id != run.job.id]
     jobs = [_freed(job, run.job.id) for job in instance.jobs]
     return instance.replace(running=left, jobs=jobs, limits=[limit.without(run.job.id) for limit in instance.limits])

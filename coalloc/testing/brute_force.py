@@ -47,7 +47,7 @@ from coalloc.instance.constraints import (
     TimeRow,
 )
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
-from coalloc.objectives.objective import RegularObjective
+from coalloc.objectives import RegularObjective, regular_objective
 from coalloc.problem.allocation import (
     Allocation,
     NodeClass,
@@ -69,15 +69,6 @@ from coalloc.testing.brute_force_lags import (
 from coalloc.testing.brute_force_lags import Fixed as FixedDemand
 
 FloatArray = npt.NDArray[np.float64]
-Objective = Literal[
-    "makespan",
-    "total-response-time",
-    "total-weighted-response-time",
-    "mean-wait",
-    "mean-bounded-slowdown",
-    "weighted-tardiness",
-    "maximum-lateness",
-]
 COSTS: Mapping[str, Callable[[Job, float, float], float]] = {
     "total-weighted-response-time": lambda job, _, end: job.weight * (end - job.arrival),
     "mean-wait": lambda job, start, _: start - job.arrival,
@@ -88,6 +79,8 @@ COSTS: Mapping[str, Callable[[Job, float, float], float]] = {
     "maximum-lateness": lambda job, _, end: -math.inf if job.due_date is None else end - job.due_date,
 }
 """What a job costs that runs from a start to an end, s; summed up, but for the lateness, which is a maximum."""
+DEFINED = ("makespan", "total-response-time", *COSTS)
+"""The objectives that have a second definition here; any other is asked, by its row in the registry, for its costs."""
 Rounding = Literal["up", "down"]
 Links = Literal["strict", "shared"]
 
@@ -362,7 +355,7 @@ def _schedule(
 def brute_force_oas(
     instance: Instance,
     slot: float | None,
-    objective: Objective | RegularObjective = "makespan",
+    objective: str | RegularObjective = "makespan",
     rounding: Rounding = "up",
     saturation: float = 0.0,
     *,
@@ -382,8 +375,8 @@ def brute_force_oas(
     objective
         ``makespan``: latest end of a job minus ``instance.origin``; ``total-response-time``: sum of
         ends minus arrivals; the others likewise from their definitions (``COSTS``); a slowdown is a ratio, the rest s.
-        With slots an end is the end of the job's last slot. A regular objective of your own is asked for the cost of
-        every job.
+        With slots an end is the end of the job's last slot. A regular objective of your own, or another of the
+        registry, is asked for the cost of every job.
     rounding
         How arrivals, durations and ends of running jobs become slots: ``up`` (a schedule can be kept), or
         ``down`` (a bound on continuous time; a job of 0 slots occupies nothing).
@@ -404,6 +397,8 @@ def brute_force_oas(
     BruteForceResult
         Infeasible when some job has no allocation that fits the empty platform, or no schedule keeps the constraints.
     """
+    if not isinstance(objective, str) or objective not in DEFINED:
+        objective = regular_objective(objective)
     declared = [one for constraint in constraints for one in constraint.declare(instance)]
     has_lags = any(job.lags for job in instance.jobs)
     is_declared = (
@@ -617,9 +612,7 @@ Span = tuple[int, float, float]
 """A job by index, its start and its end, in slots or in seconds if time is continuous."""
 
 
-def _regular(
-    instance: Instance, objective: Objective | RegularObjective, unit: float
-) -> Callable[[Sequence[Span]], float]:
+def _regular(instance: Instance, objective: str | RegularObjective, unit: float) -> Callable[[Sequence[Span]], float]:
     """Return how starts and ends make a regular objective, up to a constant."""
     if objective == "makespan":
         return lambda spans: max((end for _, _, end in spans), default=0.0)
@@ -628,11 +621,8 @@ def _regular(
     of_job: Callable[[Job, float, float], float]
     if isinstance(objective, RegularObjective):
         of_job, is_sum = objective.cost, objective.aggregate == "sum"
-    elif objective in COSTS:
-        of_job, is_sum = COSTS[objective], objective != "maximum-lateness"
     else:
-        names = ", ".join(["makespan", "total-response-time", *COSTS])
-        raise CoallocError(f"objective must be {names} or an object, got {objective!r}")
+        of_job, is_sum = COSTS[objective], objective != "maximum-lateness"
     jobs = instance.jobs
 
     def cost(spans: Sequence[Span]) -> float:
@@ -642,7 +632,7 @@ def _regular(
     return cost
 
 
-def _reported(instance: Instance, objective: Objective | RegularObjective, best: float, unit: float) -> float:
+def _reported(instance: Instance, objective: str | RegularObjective, best: float, unit: float) -> float:
     """Return what the search minimised as the objective is reported."""
     if isinstance(objective, RegularObjective):
         return best / objective.divisor(instance) - objective.offset(instance)

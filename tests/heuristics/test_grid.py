@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, PowerStates, RunningJob
+from coalloc import Cluster, CoallocError, Instance, Job, Lag, NodeGroup, Platform, PowerStates, RunningJob
 from coalloc.heuristics.grid import Grid
 from coalloc.rules.brokering import STRATEGIES
 from tests.heuristics.grid_reference import homes_by_definition, plan
@@ -128,6 +128,14 @@ def test_only_sites_that_are_large_enough_get_a_job():
         run = coalloc.simulate(Instance(platform, jobs), "grid", strategy=strategy)
         assert homes(run)["J2"] == "C2"
     assert homes(coalloc.simulate(Instance(platform, jobs), "grid"))["J1"] == "C1"
+
+
+def test_a_job_within_one_site_keeps_its_spread_and_lags():
+    # B starts 5 s after the end of A at 10 s.
+    spread = {"max_clusters": 1, "min_tasks_per_cluster": 2}
+    jobs = [Job("A", 2, 10.0, **spread), Job("B", 3, 10.0, **spread, lags=[Lag("A", min=5.0)])]
+    schedule = coalloc.simulate(Instance(sites(3, 3), jobs), "grid").schedule
+    assert {placement.job: placement.start for placement in schedule} == {"A": 0.0, "B": 15.0}
 
 
 def test_the_first_job_planned_to_start_decides_where_it_waits():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, LocalUser, NodeGroup, Platform, Sharing
+from coalloc import Cluster, CoallocError, Instance, Job, Lag, LocalUser, NodeGroup, Platform, Sharing
 from coalloc.heuristics.loras import MIXES
 from tests.strategies import LAW, instances
 
@@ -52,6 +52,14 @@ def test_best_fit():
     assert starts("SNPF-BFit", Instance(nodes(3), late)) == [0.0, 10.0, 40.0, 40.0]
     assert starts("FCFS-FFit", Instance(nodes(3), late)) == [0.0, 10.0, 40.0, 40.0]
     assert starts(None, Instance(nodes(3), late), queue_order="sjf") == [0.0, 50.0, 10.0, 10.0]
+
+
+def test_a_job_waits_for_a_lag():
+    # B starts 5 s after the end of A at 10 s, C when A has started or later.
+    jobs = [Job("A", 1, 10.0), Job("B", 1, 10.0, lags=[Lag("A", min=5.0)]), Job("C", 1, 10.0, lags=[Lag("A", "start")])]
+    platform = Platform([Cluster("C1", [NodeGroup(3, power=1.0)], link_bandwidth=5.0)])
+    schedule = coalloc.simulate(Instance(platform, jobs), "loras").schedule
+    assert {placement.job: placement.start for placement in schedule} == {"A": 0.0, "B": 15.0, "C": 0.0}
 
 
 def test_nodes_are_shared_up_to_their_places():

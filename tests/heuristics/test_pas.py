@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import coalloc
 from coalloc.checker import check
 from coalloc.heuristics import pas
-from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.instance import CoallocError, Instance, Job, Lag, Limit, RunningJob
 from coalloc.simulator.engine import Interrupted
 from tests.heuristics.runs import estimated_instances, nodes, placeable, star, starts
 from tests.strategies import LAW
@@ -51,6 +51,36 @@ def test_a_package_that_the_links_do_not_carry_loses_its_last_job() -> None:
     jobs = tuple(Job(f"J{i}", 2, 10.0, task_bandwidth=20.0) for i in (1, 2, 3))
     instance = Instance(star((3, 1.0, 10.0), (3, 1.0, 10.0)), jobs)
     assert starts(instance, "pas") == {"J1": 0.0, "J2": 0.0, "J3": 10.0}
+
+
+def test_a_package_keeps_spreads() -> None:
+    # Two tasks of A in each cluster leave two nodes in C1 and three in C2; B needs three in one. By speed alone B would
+    # take the four fast nodes of C1.
+    instance = Instance(
+        star((4, 1.0, 0.0), (5, 0.5, 0.0)), (Job("A", 4, 10.0, slices=2), Job("B", 3, 9.0, max_clusters=1))
+    )
+    run = coalloc.simulate(instance, "pas")
+    assert {name.partition("/")[0] for name in nodes(run)["B"]} == {"C2"}
+    assert sum(name.startswith("C1/") for name in nodes(run)["A"]) == 2
+    assert {placement.start for placement in run.schedule} == {0.0}
+
+
+def test_a_package_keeps_limits_resources_and_lags() -> None:
+    # A and B are of one user who runs one job at a time, so a package with both loses its last jobs up to B: A alone
+    # runs first. C takes both licences beside B, so D, which takes one, is lost, and E starts 5 s after its end.
+    platform = FOUR.replace(resources={"licences": 2.0})
+    jobs = (
+        Job("A", 1, 10.0),
+        Job("B", 1, 10.0),
+        Job("C", 1, 10.0, resources={"licences": 2.0}),
+        Job("D", 1, 10.0, resources={"licences": 1.0}),
+        Job("E", 1, 10.0, lags=[Lag("D", min=5.0)]),
+    )
+    instance = Instance(platform, jobs, limits=[Limit("user", ["A", "B"], 1.0)])
+    run = coalloc.simulate(instance, "pas", skip=True)
+    found = {placement.job: placement.start for placement in run.schedule}
+    assert found == {"A": 0.0, "B": 10.0, "C": 10.0, "D": 20.0, "E": 35.0}
+    assert run.metrics["decisions_unproven"] > 0
 
 
 def test_ctrl_c_in_a_decision_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

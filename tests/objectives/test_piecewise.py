@@ -14,7 +14,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.extend import PiecewiseLinear, RegularObjective
 from coalloc.objectives.piecewise import as_ramp, ramp_below
-from coalloc.solvers.bounds.methods import methods_of
+from coalloc.solvers.named_bounds import methods_of
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import SmallSize, small_instance
 

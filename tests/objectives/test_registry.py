@@ -71,6 +71,21 @@ def test_nothing_to_schedule_costs_nothing(name):
     assert (result.status, result.objective) == ("optimal", 0.0)
 
 
+def test_brute_force_reads_costs_of_others_from_the_registry(monkeypatch):
+    class LastStart(RegularObjective):
+        aggregate = "max"
+
+        def cost(self, job, start, end):
+            return start
+
+    monkeypatch.setitem(OBJECTIVES, "last-start", LastStart())
+    # The job that is second starts at the end of the first, best the shorter one: at 2 s.
+    instance = one_processor(Job("A", 1, 4.0), Job("B", 1, 2.0))
+    assert brute_force_oas(instance, 1.0, "last-start").objective == 2.0
+    with pytest.raises(CoallocError, match=r"must be one of makespan, total-response-time, .*, got 'joules'"):
+        brute_force_oas(instance, 1.0, "joules")
+
+
 @pytest.mark.extras
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(3))

@@ -113,7 +113,7 @@ def test_a_start_that_takes_too_much_is_refused() -> None:
         coalloc.simulate(Instance(PLATFORM, JOBS[:2]), AtOnce())
 
 
-@pytest.mark.parametrize(("policy", "why"), [("pas", "processors, memory and links"), ("loras", "tasks and memory")])
+@pytest.mark.parametrize(("policy", "why"), [("grid", "all processors of a site"), ("loras", "tasks and memory")])
 def test_what_does_not_know_resources_says_why(policy: str, why: str) -> None:
     with pytest.raises(CoallocError, match=f"does not support 'resources', which this instance uses: .*{why}"):
         coalloc.simulate(Instance(PLATFORM, JOBS), policy)

@@ -104,7 +104,7 @@ int64_t problem_new(
     };
     for (int64_t i = 0; i < 15; i++)
         if ((&given.num_jobs)[i] < 0) return FAULT(OUT_OF_RANGE, i + 1);
-    if (first_memory + num_memories > num_loads) return FAULT(OUT_OF_RANGE, 12);
+    if (first_memory > num_loads - num_memories) return FAULT(OUT_OF_RANGE, 12);
     const int64_t fault = fault_of(&given);
     if (fault) return fault;
     problem *p = malloc(sizeof(problem));

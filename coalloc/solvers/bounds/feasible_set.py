@@ -38,10 +38,10 @@ from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.bounds.pricing import ListedPricing, MipPricing, Pricing, TablePricing, may_look_up
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
 from coalloc.solvers.bounds.safe_side import rounded
-from coalloc.solvers.bounds.simple import simple_bound
+from coalloc.solvers.bounds.simple import quick_bound, simple_bound
 from coalloc.solvers.bounds.wide_jobs import WidePairs
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Bound, Method
 
 TAIL_SHARE = 0.6
 """Share of the time left that one release gets while others wait."""
@@ -326,7 +326,12 @@ def _accepts(incumbent: Incumbent) -> bool:
     return incumbent.criterion.objective.is_latest_end
 
 
-METHOD = Method("feasible-set LP", _run, _accepts, share=SHARE, stage="bound")
+BOUND = Bound(
+    "feasible-set",
+    lambda problem, time_limit: feasible_set_bound(problem, time_limit=time_limit),
+    lambda criterion, _: quick_bound(criterion),
+)
+METHOD = Method("feasible-set LP", _run, _accepts, share=SHARE, stage="bound", bound=BOUND)
 
 
 def _branch(incumbent: Incumbent) -> None:

@@ -28,7 +28,7 @@ from coalloc.objectives import Criterion
 from coalloc.solvers.bounds.priced_starts import ROUNDING, Pricing, Ways, ways_of
 from coalloc.solvers.bounds.prices import Prices, cost_of
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Bound, Method
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -262,4 +262,5 @@ def _accepts(incumbent: Incumbent) -> bool:
     return incumbent.criterion.is_sum and is_long and len(incumbent.problem.jobs) >= FEWEST_JOBS
 
 
-METHOD = Method("dual prices of jobs over time", _run, _accepts, share=SHARE, stage="bound", repeats=True)
+BOUND = Bound("job-prices", of_costs=job_prices_bound)
+METHOD = Method("dual prices of jobs over time", _run, _accepts, share=SHARE, stage="bound", repeats=True, bound=BOUND)

@@ -32,7 +32,7 @@ from coalloc.solvers.bounds.feasible_set import set_pricing, sets_of_schedules
 from coalloc.solvers.bounds.pricing import JobPrices
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Bound, Method
 
 MOST_JOBS = 24
 """Jobs up to which it is tried: the LP has a column for each two of them."""
@@ -273,4 +273,7 @@ def is_for(criterion: Criterion) -> bool:
     return criterion.is_sum and 0 < len(criterion.problem.jobs) <= MOST_JOBS
 
 
-METHOD = Method("mean busy times", _run, lambda incumbent: is_for(incumbent.criterion), share=SHARE, stage="bound")
+BOUND = Bound("mean-busy-time", of_costs=busy_times_bound)
+METHOD = Method(
+    "mean busy times", _run, lambda incumbent: is_for(incumbent.criterion), share=SHARE, stage="bound", bound=BOUND
+)

@@ -28,7 +28,7 @@ from coalloc.objectives import Criterion
 from coalloc.solvers.bounds.priced_starts import Pricing, Ways, ways_of
 from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, Smooth, StoredStarts, WalkedStarts
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Bound, Method
 
 Floats = NDArray[np.float64]
 
@@ -229,4 +229,5 @@ def _accepts(incumbent: Incumbent) -> bool:
     return incumbent.criterion.is_sum
 
 
-METHOD = Method("dual prices over time", _run, _accepts, share=SHARE, stage="bound", repeats=True)
+BOUND = Bound("prices", of_costs=sum_bound)
+METHOD = Method("dual prices over time", _run, _accepts, share=SHARE, stage="bound", repeats=True, bound=BOUND)

@@ -12,8 +12,8 @@ import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Shape
 from coalloc.problem import Problem, discretise
 from coalloc.solvers.bounds.area import area
-from coalloc.solvers.bounds.methods import BOUNDS
 from coalloc.solvers.bounds.processor_patterns import excluding, is_excluded, may_ask
+from coalloc.solvers.named_bounds import BOUNDS
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, slotted_instances
 from tests.strategies import LAW

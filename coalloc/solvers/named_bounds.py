@@ -1,4 +1,4 @@
-"""The lower bounds by name: a row each, which ``lower_bound(method=)`` and its messages read.
+"""The lower bounds by name, which ``lower_bound(method=)`` and its messages read.
 
 Derivations: docs/mathematics.md, "Bounds".
 """
@@ -7,35 +7,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 
 from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.due_dates import due_dates_bound, is_for
-from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
+from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.bounds.job_prices import job_prices_bound
 from coalloc.solvers.bounds.level_branching import MAX_NODES
 from coalloc.solvers.bounds.mean_busy_time import busy_times_bound
 from coalloc.solvers.bounds.position_assignment import positions, safe_cost
-from coalloc.solvers.bounds.prices import sum_bound
 from coalloc.solvers.bounds.processor_patterns import excluding, may_ask
 from coalloc.solvers.bounds.simple import longest_job, packing, quick_bound
 from coalloc.solvers.bounds.work import work
-
-OfEnds = Callable[[Problem, float], float]
-"""A problem and seconds: a lower bound on the latest end, ticks."""
-OfCosts = Callable[[Criterion, float], float]
-"""A criterion of another objective and seconds: a lower bound on its cost."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A bound on the latest end, on other costs, or on both; None where there is none."""
-
-    of_ends: OfEnds | None
-    of_costs: OfCosts | None
+from coalloc.solvers.method import Bound, OfCosts
+from coalloc.solvers.portfolio import METHODS
 
 
 def _best_of_ends(problem: Problem, time_limit: float) -> float:
@@ -77,21 +65,29 @@ def _of_sum(*bounds: OfCosts) -> OfCosts:
     return bound
 
 
-BOUNDS: dict[str, Bound] = {
-    "longest-job": Bound(
+def _of_method(bound: Bound) -> Bound:
+    """Return the bound that a method proves, of sums with those that cost less."""
+    return bound if bound.of_costs is None else replace(bound, of_costs=_of_sum(bound.of_costs))
+
+
+CHEAP = (
+    Bound(
+        "longest-job",
         lambda problem, _: longest_job(problem),
         lambda criterion, _: criterion.objective.of_costs(criterion.alone),
     ),
-    "work": Bound(lambda problem, _: max(longest_job(problem), work(problem)), _quick),
-    "area": Bound(lambda problem, time_limit: area(problem, time_limit=time_limit), _quick),
-    "packing": Bound(lambda problem, _: packing(problem), _quick),
-    "feasible-set": Bound(lambda problem, time_limit: feasible_set_bound(problem, time_limit=time_limit), _due_dates),
-    "best": Bound(_best_of_ends, _of_sum(busy_times_bound, job_prices_bound)),
-    "prices": Bound(None, _of_sum(sum_bound)),
-    "job-prices": Bound(None, _of_sum(job_prices_bound)),
-    "mean-busy-time": Bound(None, _of_sum(busy_times_bound)),
+    Bound("work", lambda problem, _: max(longest_job(problem), work(problem)), _quick),
+    Bound("area", lambda problem, time_limit: area(problem, time_limit=time_limit), _quick),
+    Bound("packing", lambda problem, _: packing(problem), _quick),
+)
+"""Parts of what the methods of the portfolio prove first."""
+BEST = Bound("best", _best_of_ends, _of_sum(busy_times_bound, job_prices_bound))
+"""The cheap ones, then those that take time."""
+BOUNDS: Mapping[str, Bound] = {
+    bound.name: bound
+    for bound in (*CHEAP, *(_of_method(method.bound) for method in METHODS if method.bound is not None), BEST)
 }
-"""Every bound by its name; ``best`` takes the cheap ones, then those that take time."""
+"""Every bound by its name: those of the portfolio are rows of ``METHODS`` there."""
 
 
 def methods_of(objective: Objective) -> tuple[str, ...]:
