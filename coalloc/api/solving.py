@@ -39,7 +39,6 @@ from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_o
 from coalloc.solvers.cancelling import cancellable
 from coalloc.solvers.descent import Weighing
 from coalloc.solvers.feasibility import why_without_place
-from coalloc.solvers.files import instance_hash
 from coalloc.solvers.lexicographic import solve_in_order, solve_one
 from coalloc.solvers.oas import build_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
@@ -250,9 +249,7 @@ def solve(
 
     result = cancellable(cancel, solved)
     message = "; ".join(dict.fromkeys(filter(None, (result.message, *failures))))
-    return replace(
-        result, message=message, instance=instance, instance_sha256=instance_hash(instance), versions=versions()
-    )
+    return replace(result, message=message, instance=instance, versions=versions())
 
 
 @public
