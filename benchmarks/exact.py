@@ -59,13 +59,13 @@ from coalloc.bench.running import outcomes_of
 from coalloc.bench.statistics import SHIFT
 from coalloc.bench.tables import csv_of
 from coalloc.documents.storage import write_atomically
+from coalloc.instance.files import instance_hash
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, discretise, slot_seconds
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends.cpsat import solve_cpsat, start_worker
 from coalloc.solvers.backends.worker import Worker
-from coalloc.solvers.files import instance_hash
 
 LINK_UNITS = 10**9
 """Whole units that PyJobShop counts the capacity of a link in; loads are rounded down, which is in its favour."""

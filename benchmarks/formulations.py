@@ -27,12 +27,12 @@ from coalloc.bench.running import outcomes_of
 from coalloc.bench.statistics import SHIFT, geometric_mean
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
+from coalloc.instance.files import instance_hash
 from coalloc.models import formulation_of
 from coalloc.problem import Problem
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.bounds.simple import simple_bound
-from coalloc.solvers.files import instance_hash
 
 SLOTS = (250, 150, 100, 50, 25, 15)
 """Slot lengths, % of the mean base time of the instance."""

@@ -46,7 +46,6 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.cancelling import cancellable
 from coalloc.solvers.descent import Weighing
 from coalloc.solvers.feasibility import why_without_place
-from coalloc.solvers.files import instance_hash
 from coalloc.solvers.lexicographic import solve_in_order, solve_one
 from coalloc.solvers.named_bounds import cost_bound, default_method, methods_of
 from coalloc.solvers.oas import build_oas
@@ -259,9 +258,7 @@ def solve(
 
     result = cancellable(cancel, solved)
     message = "; ".join(dict.fromkeys(filter(None, (result.message, *failures))))
-    return replace(
-        result, message=message, instance=instance, instance_sha256=instance_hash(instance), versions=versions()
-    )
+    return replace(result, message=message, instance=instance, versions=versions())
 
 
 @public

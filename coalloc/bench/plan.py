@@ -20,8 +20,7 @@ from coalloc.documents.kinds import document_of
 from coalloc.documents.storage import FilePath
 from coalloc.documents.strict_json import layout
 from coalloc.instance import Fault, Instance, InstanceError
-from coalloc.instance.files import INSTANCE
-from coalloc.solvers.files import instance_hash
+from coalloc.instance.files import INSTANCE, instance_hash
 
 HELD_TEXTS = 4
 """Texts of instances that are held at a time; samples come in the order of their instances."""

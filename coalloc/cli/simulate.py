@@ -333,7 +333,7 @@ def _joules(run: SimulationResult) -> dict[str, float]:
 
 def _document(run: SimulationResult, engine: dict[str, Any]) -> dict[str, Any]:
     """Return what a run was asked for and what came of it."""
-    from coalloc.solvers.files import instance_hash
+    from coalloc.instance.files import instance_hash
     from coalloc.system.versions import versions
 
     return {

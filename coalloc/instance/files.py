@@ -8,12 +8,14 @@ path. Nothing that a file says is ever executed or used as a path.
 
 from __future__ import annotations
 
+import hashlib
 import os
 
 from coalloc.documents.arguments import public
 from coalloc.documents.errors import Fault
-from coalloc.documents.kinds import Document, Kind, load_document, read_value, value_of, write_value
+from coalloc.documents.kinds import Document, Kind, document_of, load_document, read_value, value_of, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
+from coalloc.documents.strict_json import layout
 from coalloc.documents.values import Text, Value, value
 from coalloc.instance.consistency import platform_faults, workload_faults
 from coalloc.instance.instance import Instance
@@ -42,6 +44,11 @@ VERSIONS = (1, 2, 3)
 INSTANCE = Kind("instance", Instance, ("name", "platform", "jobs"), _instance_faults, VERSIONS)
 PLATFORM = Kind("platform", Platform, ("clusters",), platform_faults, VERSIONS)
 HELD_PLATFORM = Kind("platform", _PlatformHolder, ("platform",), _held_platform_faults, VERSIONS)
+
+
+def instance_hash(instance: Instance) -> str:
+    """Return the SHA-256 of the canonical file of an instance, in hexadecimal."""
+    return hashlib.sha256(layout(document_of(instance, INSTANCE)).encode()).hexdigest()
 
 
 @public

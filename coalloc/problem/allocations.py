@@ -35,6 +35,8 @@ Links = Literal["strict", "shared", "ignore"]
 
 MAX_MODES = 200_000
 """Allocation vectors, over all jobs, beyond which they are not enumerated."""
+MOST_LOADS = 2_000_000
+"""Loads that are remembered in tables: 64 MB."""
 
 
 @dataclass(frozen=True)
@@ -200,17 +202,28 @@ class Allocations:
 
     def tasks_within(self, job: Job, resource: int) -> range:
         """Return the numbers of tasks of a rigid job that can be on the classes of a resource."""
-        inside = sum(self.capacities[g] for g in self.resources[resource].classes)
-        outside = sum(self.capacities) - inside
+        inside, outside = self._sides[resource]
         return range(max(0, job.tasks - outside), min(job.tasks, inside) + 1)
 
+    @cached_property
+    def _sides(self) -> tuple[tuple[int, int], ...]:
+        """Processors on the classes of each resource, and on the others."""
+        inside = (sum(self.capacities[g] for g in resource.classes) for resource in self.resources)
+        return tuple((processors, sum(self.capacities) - processors) for processors in inside)
+
     def load_table(self, job: Job, resource: int) -> list[float]:
-        """Return what a rigid job asks of a resource with 0, 1, ... tasks there, up to as many as can be; made once."""
+        """Return what a rigid job asks of a resource with 0, 1, ... tasks there, up to as many as can be.
+
+        Tables are remembered, but no more than memory has room for.
+        """
         most, of = self.tasks_within(job, resource).stop - 1, self.resources[resource]
         key = type(of), most, of.sees(job)
-        if key not in self._known_load_tables:
-            self._known_load_tables[key] = of.load_table(most, job)
-        return self._known_load_tables[key]
+        known = self._known_load_tables
+        if key not in known:
+            if len(known) * (most + 1) > MOST_LOADS:
+                known.clear()
+            known[key] = of.load_table(most, job)
+        return known[key]
 
     @cached_property
     def _known_load_tables(self) -> dict[tuple[object, ...], list[float]]:

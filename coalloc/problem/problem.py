@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 
 from coalloc.documents.text import quoted
 from coalloc.instance import Instance, Job
@@ -391,17 +392,24 @@ class Problem:
     @cached_property
     def contended_resources(self) -> tuple[int, ...]:
         """The resources of which there would be too little if every job took as much as it can at once."""
-        contended = []
-        for k, resource in enumerate(self.resources):
-            most = sum(busy.loads[k] for busy in (*self.busy, *self.blocks))
-            most += sum(max(self._most_load(shape, k) for shape in self.allocations.shapes(job)) for job in self.jobs)
-            if most > resource.limit:
-                contended.append(k)
-        return tuple(contended)
+        return tuple(k for k in range(len(self.resources)) if self._is_contended(k))
+
+    def _is_contended(self, k: int) -> bool:
+        limit, most = self.resources[k].limit, 0.0
+        held = (busy.loads[k] for busy in (*self.busy, *self.blocks))
+        of_jobs = (max(self._most_load(shape, k) for shape in self.allocations.shapes(job)) for job in self.jobs)
+        for load in chain(held, of_jobs):
+            most += load
+            if most > limit:  # what the others ask adds to it
+                return True
+        return False
 
     def _most_load(self, job: Job, k: int) -> float:
-        """Return the most that a rigid job may ask of a resource."""
-        return max(self.allocations.load_table(job, k)[self.allocations.tasks_within(job, k).start :], default=0.0)
+        """Return the most that a rigid job may ask of a resource: it rises with tasks, on links up to half of them."""
+        within, resource = self.allocations.tasks_within(job, k), self.resources[k]
+        middle = (job.tasks // 2, job.tasks // 2 + 1)
+        tried = {min(max(tasks, within.start), within.stop - 1) for tasks in (*middle, within.stop - 1)}
+        return max(resource.load(tasks, job) for tasks in tried) if within else 0.0
 
     @cached_property
     def contended_links(self) -> tuple[int, ...]:

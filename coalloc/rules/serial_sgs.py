@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice
 
@@ -60,13 +61,6 @@ class Generation:
             if problem.allocations.is_counted(job)
         }
         self._orders: list[dict[tuple[int, ...], list[list[int]]]] = [{} for _ in FILLING_RULES]
-        self._loads = [
-            {
-                shape.tasks: (shape, [problem.allocations.load_table(shape, k) for k in problem.contended_links])
-                for shape in problem.allocations.shapes(job)
-            }
-            for job in problem.jobs
-        ]
 
     def _class_orders(self, allowed: Sequence[int], rule: str) -> list[list[int]]:
         """Return the orders in which a job fills the classes of a level, the preferred first."""
@@ -175,7 +169,9 @@ class Generation:
         if key not in self._fillings:
             if len(self._fillings) >= MAX_REMEMBERED:
                 self._fillings.clear()
-            problem, (job, tables) = self.problem, self._loads[j][tasks]
+            problem = self.problem
+            job = problem.allocations.shape_of(problem.jobs[j], tasks)
+            tables = [problem.allocations.load_table(job, k) for k in problem.contended_links]
             below = [problem.resources[k].classes for k in problem.contended_links]
             links: list[Link] = list(
                 zip(below, tables, left, strict=False)
@@ -239,7 +235,7 @@ def _list_schedule(
     generation: Generation, jobs: Sequence[int], deadline: float, placed: Sequence[Assignment] = ()
 ) -> list[Assignment]:
     """Place jobs beside those that are placed already."""
-    profile, left = Profile(generation.problem), list(jobs)
+    profile, left = Profile(generation.problem), deque(jobs)
     for assignment in placed:
         book(profile, assignment)
     assignments: list[Assignment] = []
@@ -247,7 +243,9 @@ def _list_schedule(
     while left:
         if assignments and time.perf_counter() > deadline:
             since = max(since, assignments[-1].start)
-        tried = left if generation.problem.ties_jobs else left[:1]  # else what is in its way now is there to stay
+        tried = islice(
+            left, None if generation.problem.ties_jobs else 1
+        )  # else what is in its way now is there to stay
         found = (generation.earliest_end(profile, j, since=since) for j in tried)
         first = next((assignment for assignment in found if assignment is not None), None)
         if first is None:

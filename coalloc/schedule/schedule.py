@@ -1,4 +1,4 @@
-"""Placements and schedules, their files, and node colouring.
+"""Placements and schedules.
 
 A schedule says for each job when it starts and ends and which processors it holds. Whether it is
 valid is for :mod:`coalloc.checker` to say.
@@ -6,15 +6,12 @@ valid is for :mod:`coalloc.checker` to say.
 
 from __future__ import annotations
 
-import heapq
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from coalloc.display.chart import MOST_BARS, MOST_ROWS, Bar, in_order, svg
@@ -25,14 +22,13 @@ from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, SINCE_2, PositiveSeconds, Text, Value, value
 from coalloc.instance import Instance
 from coalloc.instance.columns import Many, by_name, column
-from coalloc.instance.numbering import Intervals, Numbering, names_of
-from coalloc.instance.processor_names import NamesField, ProcessorNames
+from coalloc.instance.processor_names import NamesField
+from coalloc.schedule.naming import Occupation, assign_nodes
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from coalloc.problem import Assignment, Problem
-    from coalloc.problem.allocation import Allocation, NodeClass
 
 MOST_NAMED = 8
 """Processors of a job that a table names."""
@@ -216,76 +212,6 @@ class Schedule(Value):
         if isinstance(getattr(given, "schedule", None), Schedule):
             return "pass its attribute schedule"
         return "coalloc.read_schedule(path) reads a schedule file" if isinstance(given, (str, os.PathLike)) else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Occupation:
-    """A job without node names: ``[start, end)`` and its tasks on each class."""
-
-    job: str
-    start: float
-    end: float
-    allocation: Allocation
-
-
-def assign_nodes(
-    instance: Instance, classes: Sequence[NodeClass], intervals: Sequence[Occupation]
-) -> list[ProcessorNames]:
-    """Colour intervals with processors: return the names for each interval, in the order given.
-
-    Within a class intervals are coloured by start with the lowest free processors; jobs that run
-    already keep theirs until their end. It always succeeds when no class is overbooked, because
-    interval graphs are perfect. What lasts no longer than the time tolerance, a job of no slot for one, occupies
-    nothing: it is put on the lowest processors, whoever holds them. Raises ``ValueError`` where a class is overbooked.
-    """
-    free, releases = _initial_state(instance, classes)
-    tolerance = instance.time_base.tolerance
-    assigned: list[list[int]] = [[] for _ in intervals]
-    for i in sorted(range(len(intervals)), key=lambda i: intervals[i].start):
-        interval = intervals[i]
-        horizon = interval.start + tolerance
-        while releases and releases[0][0] <= horizon:
-            _, g, processors = heapq.heappop(releases)
-            for processor in processors:
-                heapq.heappush(free[g], processor)
-        taken = assigned[i]
-        for g, count in enumerate(interval.allocation):
-            if interval.end <= horizon:
-                taken += classes[g].processors[:count]
-                continue
-            if count > len(free[g]):
-                raise ValueError(
-                    f"{count} tasks of job {interval.job!r} do not fit on node class {g} at {interval.start} s"
-                )
-            processors = tuple(heapq.heappop(free[g]) for _ in range(count))
-            if processors:
-                heapq.heappush(releases, (interval.end, g, processors))
-            taken += processors
-    return _named(instance.platform.numbering, assigned)
-
-
-def _named(numbering: Numbering, sets: Sequence[Sequence[int]]) -> list[ProcessorNames]:
-    """Return the names of sets of processors, in ascending order."""
-    numbers = np.fromiter(chain.from_iterable(map(sorted, sets)), np.int64)
-    holder = np.repeat(np.arange(len(sets)), [len(processors) for processors in sets])
-    is_apart = (np.diff(numbers) != 1) | (np.diff(holder) > 0)
-    begins = np.flatnonzero(np.append(True, is_apart)[: len(numbers)])
-    stops = numbers[np.append(begins[1:], len(numbers))[: len(begins)] - 1] + 1
-    return names_of(numbering, len(sets), Intervals(holder[begins], numbers[begins], stops))
-
-
-def _initial_state(
-    instance: Instance, classes: Sequence[NodeClass]
-) -> tuple[list[list[int]], list[tuple[float, int, tuple[int, ...]]]]:
-    """Return the free processors of each class, and when running jobs release the others."""
-    index = instance.platform.processor_index
-    busy = {index[name]: run.end for run in instance.running if run.start <= 0.0 for name in run.nodes}
-    free = [[p for p in node_class.processors if p not in busy] for node_class in classes]
-    releases: list[tuple[float, int, tuple[int, ...]]] = [
-        (busy[p], g, (p,)) for g, node_class in enumerate(classes) for p in node_class.processors if p in busy
-    ]
-    heapq.heapify(releases)
-    return free, releases
 
 
 def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule:

@@ -217,8 +217,8 @@ def fits_alone(problem: Problem, spreading: Spreading, j: int) -> bool:
     """Return whether a job that the platform holds saturates no link on some allocation."""
     job = problem.jobs[j]
     is_spread = any(problem.allocations.spread(shape) is not None for shape in problem.allocations.shapes(job))
-    is_listed = problem.allocations.count(job) <= MAX_MODES
-    if is_listed and (is_spread or (job.asks_resources and problem.contended_stocks)):
+    is_tried = is_spread or (job.asks_resources and problem.contended_stocks)
+    if is_tried and problem.allocations.count(job) <= MAX_MODES:
         return bool(problem.allocations.modes_of(j))
     if is_spread:
         return True  # there are too many allocations to try them all

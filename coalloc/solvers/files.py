@@ -5,16 +5,12 @@ A file is of version 2 where its schedule is; version 1 is read for ever.
 
 from __future__ import annotations
 
-import hashlib
 import math
 
 from coalloc.documents.arguments import public
-from coalloc.documents.kinds import Kind, document_of, read_value, write_value
+from coalloc.documents.kinds import Kind, read_value, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
-from coalloc.documents.strict_json import layout
 from coalloc.documents.values import Text, Value, value
-from coalloc.instance import Instance
-from coalloc.instance.files import INSTANCE
 from coalloc.schedule import Instant, Schedule
 from coalloc.solvers.result import (
     ModelSize,
@@ -89,11 +85,6 @@ class ResultDocument(Value):
 
 
 RESULT = Kind("result", ResultDocument, ("status", "objective", "lower_bound", "gap"), versions=(1, 2))
-
-
-def instance_hash(instance: Instance) -> str:
-    """Return the SHA-256 of the canonical file of an instance, in hexadecimal."""
-    return hashlib.sha256(layout(document_of(instance, INSTANCE)).encode()).hexdigest()
 
 
 def result_document(result: SolveResult) -> ResultDocument:
@@ -208,5 +199,5 @@ def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
         solved_levels=document.solved_levels,
         simulated_objective=document.simulated_objective,
         versions=document.versions,
-        instance_sha256=document.instance_sha256,
+        known_sha256=document.instance_sha256,
     )

@@ -16,6 +16,7 @@ from coalloc.documents.errors import ArgumentError
 from coalloc.documents.text import visible
 from coalloc.documents.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
 from coalloc.instance import Instance
+from coalloc.instance.files import instance_hash
 from coalloc.problem import Links
 from coalloc.problem.allocation import Scope
 from coalloc.schedule import Schedule
@@ -326,10 +327,10 @@ class SolveResult:
         For package models: the objective with the ends that saturated links really cause, in ``unit``.
     versions : mapping of str to str
         Versions of coalloc and of the libraries, by name.
-    instance_sha256 : str
-        SHA-256 of the instance file.
     instance : Instance or None
         The instance; result files do not hold it.
+    instance_sha256 : str
+        SHA-256 of the instance file.
 
     See Also
     --------
@@ -363,8 +364,13 @@ class SolveResult:
     solved_levels: tuple[SolvedLevel, ...] = ()
     simulated_objective: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
-    instance_sha256: str = ""
     instance: Instance | None = field(default=None, compare=False)
+    known_sha256: str = field(default="", compare=False)
+
+    @property
+    def instance_sha256(self) -> str:
+        """SHA-256 of the instance file: as a result file has it, or calculated when it is requested."""
+        return self.known_sha256 if self.instance is None else instance_hash(self.instance)
 
     @property
     def gap(self) -> float | None:

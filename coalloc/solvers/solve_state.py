@@ -58,6 +58,7 @@ class SolveState:
     is_infeasible: bool = False
     step: float = 0.0
     began: float = field(default_factory=time.perf_counter)
+    _verified: tuple[Schedule, Links] | None = None
 
     @property
     def elapsed(self) -> float:
@@ -115,8 +116,11 @@ class SolveState:
         return [*self.violations(schedule, links), *(sentence for _, sentence in self.own_faults(schedule))]
 
     def violations(self, schedule: Schedule, links: Links = "strict") -> list[str]:
-        """Return what the checker says of a schedule: sentences."""
+        """Return what the checker says of a schedule: sentences. One that was valid last time is not verified again."""
+        if self._verified is not None and self._verified[0] is schedule and self._verified[1] == links:
+            return []
         found = check(self.instance, schedule, links, self.options.saturation, self.options.scope)
+        self._verified = None if found else (schedule, links)
         return [violation.sentence for violation in found]
 
     def own_faults(self, schedule: Schedule) -> list[tuple[Constraint, str]]:

@@ -28,11 +28,10 @@ from coalloc.documents.strict_json import layout
 from coalloc.documents.text import quoted, visible
 from coalloc.heuristics.grid import Local
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.files import INSTANCE
+from coalloc.instance.files import INSTANCE, instance_hash
 from coalloc.measures.grid import GRID_METRICS, grid_metrics, refuse_jobs
 from coalloc.power.sites import Working
 from coalloc.rules.brokering import STRATEGIES
-from coalloc.solvers.files import instance_hash
 from coalloc.solvers.result import finite_limit, relative_gap
 from coalloc.studies.grid_report import coverage
 from coalloc.studies.instances import instances_of

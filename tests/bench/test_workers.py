@@ -17,8 +17,7 @@ from coalloc.bench.workers import LocalWorkers, Worker, refuse_other_versions
 from coalloc.documents.kinds import document_of
 from coalloc.documents.strict_json import layout
 from coalloc.instance import CoallocError
-from coalloc.instance.files import INSTANCE
-from coalloc.solvers.files import instance_hash
+from coalloc.instance.files import INSTANCE, instance_hash
 from coalloc.workloads.library import example
 from tests.bench.calls import ROOT, task
 

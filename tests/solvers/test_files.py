@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc.instance import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform
+from coalloc.instance.files import instance_hash
 from coalloc.schedule import Placement, Schedule
-from coalloc.solvers.files import instance_hash, read_result, write_result
+from coalloc.solvers.files import read_result, write_result
 from coalloc.solvers.result import ModelSize, SolveOptions, SolveResult, SolveStatus, TracePoint
 from tests.strategies import LAW
 
@@ -108,7 +109,7 @@ results = st.builds(
     unit=st.sampled_from(["s", "-", "J s"]),
     simulated_objective=maybe,
     versions=st.just({"python": "3.11"}),
-    instance_sha256=st.just("0" * 64),
+    known_sha256=st.just("0" * 64),
 )
 
 

@@ -61,14 +61,20 @@ def _packed(problem: Problem, shapes: Shapes, held: Sequence[float], capacity: f
     durations = np.array([duration for of_job in shapes for _, duration in of_job], dtype=float)
     ends = np.array([busy.end for busy in problem.busy], dtype=float)
     is_whole = capacity <= MOST_WHOLE and all(float(size).is_integer() for size in (*sizes, capacity))
-    weights = np.array(weightings(sizes.tolist(), int(capacity)) if is_whole else [sizes / capacity])[:, size_of]
-    works, busy = weights[:, : len(durations)] * durations, weights[:, len(durations) :]
-    if problem.allocations.is_moldable:  # a job takes the shape that weighs least in all
-        works = np.minimum.reduceat(works, np.cumsum([0, *map(len, shapes[:-1])]), axis=1)
-    suffixes = np.cumsum(works[:, order][:, ::-1], axis=1)[:, ::-1]
-    if not len(ends):
-        return rounded(problem, float((releases + suffixes).max()))
-    return rounded(problem, max(float(_done(releases, *pair, ends).max()) for pair in zip(suffixes, busy, strict=True)))
+    weights = weightings(sizes.tolist(), int(capacity)) if is_whole else [sizes / capacity]
+    first_shapes = np.cumsum([0, *map(len, shapes[:-1])]) if problem.allocations.is_moldable else None
+
+    def done(weight: Floats) -> float:
+        """Return when all is done by one weighting: they are many, so only one at a time is kept for all jobs."""
+        works = weight[size_of[: len(durations)]] * durations
+        if first_shapes is not None:  # a job takes the shape that weighs least in all
+            works = np.minimum.reduceat(works, first_shapes)
+        suffixes = np.cumsum(works[order][::-1])[::-1]
+        if not len(ends):
+            return float((releases + suffixes).max())
+        return float(_done(releases, suffixes, weight[size_of[len(durations) :]], ends).max())
+
+    return rounded(problem, max(done(np.asarray(weight)) for weight in weights))
 
 
 def _done(releases: Floats, work: Floats, weights: Floats, ends: Floats) -> Floats:
