@@ -13,6 +13,7 @@ typedef enum { DONE, LEFT_OUT, PAUSED, ASKING, OUT_OF_MEMORY } outcome;
 /* Tasks of a job on a class; an end of a member (or of what is held, as -1 minus its number), in order of begins. */
 typedef struct { int64_t class, tasks; } part;
 typedef struct { double at; int64_t turn, owner; } end;
+typedef struct { double urgency; int64_t job; } urgent;
 
 /* A schedule that has come to an instant: starts are infinite where jobs wait; parts of a job follow its first. */
 typedef struct {
@@ -27,7 +28,7 @@ typedef struct {
 /* In which way a schedule goes on: by a plan, or by knapsacks where jobs have worths. */
 typedef struct {
     double until, before, stop;
-    const int64_t *order;
+    const double *urgencies;
     double threshold, relaxed, latest;
     int64_t rule;
     const uint8_t *is_asked;
@@ -40,6 +41,7 @@ struct growth {
     const problem *p;
     int64_t room, number, num_done;
     schedule *schedules;
+    urgent *by_urgency;
     int64_t *waiting, *candidates, unit;
     double *left, *values;
     filling found;
@@ -379,6 +381,7 @@ static void lay_out(growth *g) {
     const int64_t num_ends = most_ends(p);
     arena *kept = &g->kept;
     g->schedules = PLACE(kept, g->room, schedule);
+    g->by_urgency = PLACE(kept, p->num_jobs, urgent);
     g->waiting = PLACE(kept, p->num_jobs, int64_t);
     g->candidates = PLACE(kept, p->num_jobs, int64_t);
     g->values = PLACE(kept, p->num_jobs, double);
@@ -444,22 +447,22 @@ int64_t growth_take(growth *of, const growth *from, int64_t num_taken, const int
     return 0;
 }
 
-/* Begin to make a schedule of a parent: those that wait are listed, in an order or by number. Return whether the order
-   is one of the jobs. */
-static bool list_waiting(growth *g, const schedule *s, const int64_t *order) {
-    const problem *p = g->p;
-    uint8_t *const is_listed = (uint8_t *)g->values; /* which are not in use yet */
-    if (p->num_jobs) memset(is_listed, 0, (size_t)p->num_jobs);
+static int compare_urgencies(const void *a, const void *b) {
+    const urgent *one = a, *other = b;
+    if (one->urgency != other->urgency) return one->urgency > other->urgency ? -1 : 1;
+    return one->job < other->job ? -1 : 1;
+}
+
+/* Begin to go on with a schedule: list those that wait, by urgency or by number. */
+static void list_waiting(growth *g, const schedule *s, const double *urgencies) {
     g->num_waiting = 0;
-    for (int64_t i = 0; i < p->num_jobs; i++) {
-        const int64_t j = order ? order[i] : i;
-        if (j < 0 || j >= p->num_jobs || is_listed[j]) return false;
-        is_listed[j] = 1;
-        if (s->starts[j] == INFINITY) g->waiting[g->num_waiting++] = j;
-    }
+    for (int64_t j = 0; j < g->p->num_jobs; j++)
+        if (s->starts[j] == INFINITY)
+            g->by_urgency[g->num_waiting++] = (urgent){urgencies && urgencies[j] == urgencies[j] ? urgencies[j] : 0.0, j};
+    if (urgencies) qsort(g->by_urgency, (size_t)g->num_waiting, sizeof(urgent), compare_urgencies);
+    for (int64_t w = 0; w < g->num_waiting; w++) g->waiting[w] = g->by_urgency[w].job;
     g->is_begun = true;
     g->is_relaxed = g->is_looking = g->is_answered = false;
-    return true;
 }
 
 /* Go on with the next parent in a way; return 1 where it pauses, 2 where it asks, 0 where it is done, or a fault. */
@@ -469,7 +472,7 @@ static int64_t grow(growth *g, const growth *from, const int64_t *parents, const
         const int64_t parent = parents[g->num_done];
         if (parent < 0 || parent >= from->number) return FAULT(OUT_OF_RANGE, 5);
         if (!copy(g->p, s, from->schedules + parent)) return FAULT(NO_MEMORY, 0);
-        if (!list_waiting(g, s, by->order)) return FAULT(OUT_OF_ORDER, 6);
+        list_waiting(g, s, by->urgencies);
     }
     const outcome of = extend(g, s, by);
     if (of == OUT_OF_MEMORY) return FAULT(NO_MEMORY, 0);
@@ -491,7 +494,7 @@ static int64_t fault_of(growth *g, const growth *from, int64_t num_plans, int64_
 
 int64_t growth_by_plans(
     growth *of, const growth *from, int64_t num_plans, int64_t num_jobs, int64_t num_members,
-    const int64_t *parents, const int64_t *orders, const double *thresholds, const double *relaxed,
+    const int64_t *parents, const double *urgencies, const double *thresholds, const double *relaxed,
     const double *latest, const int64_t *rules, const uint8_t *is_asked, double until, double before, double seconds,
     int64_t *kept, int64_t *progress) {
     int64_t result = fault_of(of, from, num_plans, num_jobs);
@@ -502,7 +505,7 @@ int64_t growth_by_plans(
         const int64_t i = of->num_done;
         if (rules[i] < 0 || rules[i] >= of->p->num_rules) return FAULT(OUT_OF_RANGE, 10);
         const way by = {
-            .until = until, .before = before, .stop = stop, .order = orders + i * num_jobs,
+            .until = until, .before = before, .stop = stop, .urgencies = urgencies + i * num_jobs,
             .threshold = thresholds[i], .relaxed = relaxed[i], .latest = latest[i], .rule = rules[i],
             .is_asked = is_asked,
         };

@@ -15,8 +15,8 @@ ENGINE(void) growth_free(growth *of);
 /* Make copies of schedules of another growth of the problem. */
 ENGINE(int64_t) growth_take(growth *of, const growth *from, int64_t num_taken, const int64_t taken[num_taken]);
 
-/* Let a schedule of another growth (parents) go on until an instant by each plan: an order of jobs, the least efficiency
-   at which a job starts until `relaxed`, the end that no level but the fastest may exceed until then, how classes are
+/* Let a schedule of another growth (parents) go on until an instant by each plan: urgencies of jobs, of which the
+   greatest is first, the least efficiency at which a job starts until `relaxed`, the end that no level but the fastest may exceed until then, how classes are
    filled. Schedules that cannot end before an instant are left out. `progress` has how many plans are done, and how many
    schedules made; `kept` says of which plans.
 
@@ -24,7 +24,7 @@ ENGINE(int64_t) growth_take(growth *of, const growth *from, int64_t num_taken, c
    which is_asked, else 0. */
 ENGINE(int64_t) growth_by_plans(
     growth *of, const growth *from, int64_t num_plans, int64_t num_jobs, int64_t num_members,
-    const int64_t parents[num_plans], const int64_t orders[num_plans * num_jobs], const double thresholds[num_plans],
+    const int64_t parents[num_plans], const double urgencies[num_plans * num_jobs], const double thresholds[num_plans],
     const double relaxed[num_plans], const double latest[num_plans], const int64_t rules[num_plans],
     const uint8_t is_asked[num_members], double until, double before, double seconds,
     int64_t kept[num_plans], int64_t progress[2]);

@@ -27,9 +27,9 @@ from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import knapsack_growth
-from coalloc.solvers.search.growth import Growth, Partials
-from coalloc.solvers.search.knapsack_growth import KnapsackGrowth
-from coalloc.solvers.search.sampling import Planner, drawn, mixed
+from coalloc.solvers.search.growth import Growth, Knapsacks, Partials, Plans
+from coalloc.solvers.search.knapsack_growth import KnapsackPlanner
+from coalloc.solvers.search.sampling import Planner
 
 LEAST_STAGES, MORE_STAGES = 10, 90
 """Stages of a round at least, and at most how many more; no more of these than half the number of jobs."""
@@ -53,7 +53,6 @@ PACKED_SHARE = 0.75
 """That after which it stops on one pool, where annealing comes next."""
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Width(NamedTuple):
@@ -70,58 +69,15 @@ MOST_FOR_BREADTH = 400
 
 
 class Branching(Protocol):
-    """Says in which ways a schedule goes on."""
+    """Says in which ways schedules go on."""
 
-    def begun(self, rng: np.random.Generator) -> Partials:
-        """Return one schedule in which nothing has started."""
+    def begun(self, rng: np.random.Generator) -> Floats:
+        """Return the traits, a column, of a schedule in which nothing has started."""
 
-    def grown(
-        self,
-        partials: Partials,
-        parents: Ints,
-        worths: Floats,
-        rng: np.random.Generator,
-        *,
-        until: float,
-        before: float,
-        deadline: float,
-    ) -> Partials:
-        """Return what becomes of each parent (by number) up to ``until``, drawn at random.
-
-        ``worths``, ticks, are those of jobs. Those that cannot end before ``before`` (ticks) are left out, and those
-        that are late: for which no time is left at the deadline (``time.perf_counter()``, s).
-        """
-
-
-class _Plans:
-    """Branching by plans, which children have nearly as their parents had."""
-
-    def __init__(self, growth: Growth, planner: Planner) -> None:
-        self._growth, self._planner = growth, planner
-
-    def begun(self, rng: np.random.Generator) -> Partials:
-        """Return one schedule in which nothing has started; see :class:`Branching`."""
-        nothing = self._growth.begun()
-        nothing.traits = drawn(rng, 1)
-        return nothing
-
-    def grown(
-        self,
-        partials: Partials,
-        parents: Ints,
-        worths: Floats,  # noqa: ARG002 - plans go by how wide and long jobs are
-        rng: np.random.Generator,
-        *,
-        until: float,
-        before: float,
-        deadline: float,
-    ) -> Partials:
-        """Return what becomes of parents; see :meth:`Branching.grown`."""
-        traits = mixed(partials.traits[:, parents], rng)
-        plans = self._planner.plans(traits, rng)
-        grown, kept = self._growth.by_plans(partials, parents, plans, until=until, before=before, deadline=deadline)
-        grown.traits = traits[:, kept]
-        return grown
+    def ways(
+        self, traits: Floats, worths: Floats, rng: np.random.Generator
+    ) -> tuple[Plans, Floats] | tuple[Knapsacks, Floats]:
+        """Return ways, drawn at random, for parents with such traits, and their traits; worths of jobs are ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +122,12 @@ class BeamSearch:
         self._lower_bound = lower_bound
         self._rng = np.random.default_rng(seed)
         costs = level_costs(problem, deadline - time.perf_counter())
+        self._growth = Growth(problem, efficiencies_at(costs))
         self._branching: Branching
         if by_knapsacks:
-            self._branching, self._width = KnapsackGrowth(problem, dual_prices), PACKED
+            self._branching, self._width = KnapsackPlanner(problem, dual_prices), PACKED
         else:
-            growth = Growth(problem, efficiencies_at(costs))
-            self._branching = _Plans(growth, Planner(problem, lower_bound))
+            self._branching = Planner(problem, lower_bound)
             self._width = BROAD if len(problem.jobs) <= MOST_FOR_BREADTH else NARROW
         self._path: list[_Stage] = []
         self._end, self._idle = math.inf, 0
@@ -206,23 +162,18 @@ class BeamSearch:
             return self._path[: 1 + int(rng.integers(len(self._path) - 1))]
         count = LEAST_STAGES + int(rng.integers(1 + min(MORE_STAGES, len(self._dual_prices) // 2)))
         instants = [self._lower_bound * (stage + 1) / count for stage in range(count - 1)]
-        return [_Stage(self._branching.begun(rng), 0.0, [*instants, math.inf])]
+        return [_Stage(self._growth.begun(self._branching.begun(rng)), 0.0, [*instants, math.inf])]
 
     def _next(self, stage: _Stage, dual_prices: Floats) -> _Stage:
         """Return the stage after a stage."""
         instant, *left = stage.left
         num_parents = len(stage.partials.starts)
-        grown = self._branching.grown(
-            stage.partials,
-            np.repeat(np.arange(num_parents), self._width.children // num_parents),
-            dual_prices,
-            self._rng,
-            until=instant,
-            before=self._end,
-            deadline=self.deadline,
-        )
+        parents = np.repeat(np.arange(num_parents), self._width.children // num_parents)
+        ways, traits = self._branching.ways(stage.partials.traits[:, parents], dual_prices, self._rng)
+        limits = {"until": instant, "before": self._end, "deadline": self.deadline}
+        grown = self._growth.grown(stage.partials, parents, ways, traits, **limits)
         losses = _losses(grown, dual_prices, instant)
-        survivors = _distinct(losses, np.isfinite(grown.starts).sum(axis=1))[: self._width.survivors]
+        survivors = _distinct(losses, np.isfinite(grown.starts).sum(axis=1), self._width.survivors)
         least = float(losses[survivors[0]]) if survivors else math.inf
         return _Stage(grown.chosen(survivors), least, left)
 
@@ -248,12 +199,13 @@ def _losses(partials: Partials, dual_prices: Floats, instant: float) -> Floats:
     return losses
 
 
-def _distinct(losses: Floats, num_started: NDArray[np.intp]) -> list[int]:
-    """Return schedules, by number, no two that have done the same, the best first."""
+def _distinct(losses: Floats, num_started: NDArray[np.intp], most: int) -> list[int]:
+    """Return so many schedules at most, by number, no two that have done the same, the best first."""
     # Equal in what they did and in how many started: nearly always the same jobs, and else one of many is lost.
-    different: dict[tuple[float, int], int] = {}
+    keys, different = list(zip(losses.tolist(), num_started.tolist(), strict=True)), dict[tuple[float, int], int]()
     for number in np.argsort(losses, kind="stable").tolist():
-        different.setdefault((float(losses[number]), int(num_started[number])), number)
+        if len(different) < most:
+            different.setdefault(keys[number], number)
     return list(different.values())
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,8 @@ class Plans:
 
     Attributes
     ----------
-    orders
-        The jobs (indices), the most urgent first.
+    urgencies
+        Those of jobs: the greatest first, of equal ones the first.
     thresholds
         Least efficiency at which a job starts, until ``relaxed``.
     relaxed
@@ -49,7 +49,7 @@ class Plans:
         How classes are filled, an index of :data:`coalloc.rules.serial_sgs.FILLING_RULES`.
     """
 
-    orders: Ints
+    urgencies: Floats
     thresholds: Floats
     relaxed: Floats
     latest: Floats
@@ -60,13 +60,16 @@ class Plans:
 class Knapsacks:
     """Knapsacks side by side, a row or an entry of each array per schedule.
 
-    ``worths`` are those of jobs, per tick; what ends within ``nearness`` ticks of something else is worth more by a
-    bonus, a share.
+    Jobs take multiples of ``unit`` processors, of which any are as good as any others. ``worths`` are those of jobs,
+    per tick; what ends within ``nearness`` ticks of something else is worth more by a bonus, a share. ``prices``, by
+    job and tick, are those of a bound: by these it is seen which schedules cannot end in time.
     """
 
     worths: Floats
     bonuses: Floats
     nearness: Floats
+    unit: int
+    prices: Floats
 
 
 class Partials:
@@ -80,20 +83,15 @@ class Partials:
         What their last plans were drawn by, shape ``(num_traits, num_schedules)``.
     """
 
-    def __init__(self, growth: Growth, handle: Handle, number: int) -> None:
+    def __init__(self, growth: Growth, handle: Handle, starts: Floats, ends: Floats, traits: Floats) -> None:
         self._growth, self.handle = growth, handle
-        self.starts: Floats = np.empty((number, growth.num_jobs))
-        self.ends = np.empty_like(self.starts)
-        self.traits: Floats = np.empty((0, number))
-        engine().growth_times(handle, *self.starts.shape, self.starts, self.ends)
+        self.starts, self.ends, self.traits = starts, ends, traits
 
     def chosen(self, numbers: Sequence[int]) -> Partials:
         """Return copies of some of them."""
         handle = self._growth.room(len(numbers))
         engine().growth_take(handle, self.handle, len(numbers), np.array(numbers, np.int64))
-        copies = Partials(self._growth, handle, len(numbers))
-        copies.traits = self.traits[:, numbers]
-        return copies
+        return Partials(self._growth, handle, self.starts[numbers], self.ends[numbers], self.traits[:, numbers])
 
     def assignments(self, number: int) -> list[Assignment]:
         """Return what has started in one of them, in order of start."""
@@ -115,68 +113,51 @@ class Growth:
         self._tables = Tables.of(self._generation, efficiencies)
         self._is_asked = self._asked()
 
-    def begun(self) -> Partials:
+    def begun(self, traits: Floats) -> Partials:
         """Return one schedule in which nothing has started."""
-        return Partials(self, self.room(1), 1)
+        return self._partials(self.room(1), traits)
 
     def room(self, number: int) -> Handle:
         """Return room for so many schedules in the engine, with one in which nothing has started."""
         handle: Handle = engine().growth_new(self._tables.handle, max(1, number))
         return handle
 
-    def by_plans(
+    def grown(
         self,
         partials: Partials,
         parents: Ints,
-        plans: Plans,
+        ways: Plans | Knapsacks,
+        traits: Floats,
         *,
-        until: float = math.inf,
-        before: float = math.inf,
-        deadline: float = math.inf,
-    ) -> tuple[Partials, Ints]:
-        """Return what becomes of a parent (by number) by each plan up to ``until``, and the numbers of the plans.
-
-        Those that cannot end before ``before`` (ticks) are left out, and those that are late: for which no time is left
-        at the deadline (``time.perf_counter()``, s).
-        """
-        sizes = self.num_jobs, len(self._is_asked)
-        columns = plans.orders, plans.thresholds, plans.relaxed, plans.latest, plans.rules
-        given = *sizes, parents, *columns, self._is_asked, until, before
-        return self._grown(engine().growth_by_plans, partials, len(parents), given, deadline)
-
-    def by_knapsacks(
-        self,
-        partials: Partials,
-        parents: Ints,
-        knapsacks: Knapsacks,
-        *,
-        unit: int,
-        prices: Floats,
         until: float = math.inf,
         before: float = math.inf,
         deadline: float = math.inf,
     ) -> Partials:
-        """Return what becomes of each parent by a knapsack; see :meth:`by_plans`.
+        """Return what becomes of a parent (by number) in each way, which has traits, up to ``until``.
 
-        Jobs take multiples of ``unit`` processors, of which any are as good as any others. ``prices``, per tick, are
-        those of a bound: by these it is seen which cannot end in time.
+        Those that cannot end before ``before`` (ticks) are left out, and those that are late: for which no time is left
+        at the deadline (``time.perf_counter()``, s).
         """
-        columns = knapsacks.worths, knapsacks.bonuses, knapsacks.nearness
-        given = self.num_jobs, unit, parents, *columns, prices, until, before
-        return self._grown(engine().growth_by_knapsacks, partials, len(parents), given, deadline)[0]
-
-    def _grown(
-        self, grow: Callable[..., int], partials: Partials, number: int, given: tuple[Any, ...], deadline: float
-    ) -> tuple[Partials, Ints]:
-        """Let the engine make schedules until all are, or the time is up."""
+        number, given = len(parents), tuple[Any, ...]()
+        if isinstance(ways, Plans):
+            grow, sizes = engine().growth_by_plans, (self.num_jobs, len(self._is_asked))
+            given = ways.urgencies, ways.thresholds, ways.relaxed, ways.latest, ways.rules, self._is_asked
+        else:
+            grow, sizes = engine().growth_by_knapsacks, (self.num_jobs, ways.unit)
+            given = ways.worths, ways.bonuses, ways.nearness, ways.prices
         handle, kept, progress = self.room(number), np.empty(number, np.int64), np.zeros(2, np.int64)
         while progress[0] < number:
-            if grow(handle, partials.handle, number, *given, LOOK, kept, progress):
+            if grow(handle, partials.handle, number, *sizes, parents, *given, until, before, LOOK, kept, progress):
                 self._answer(handle)
             elif time.perf_counter() > deadline:
                 break
-        size = int(progress[1])
-        return Partials(self, handle, size), kept[:size]
+        return self._partials(handle, traits[:, kept[: progress[1]]])
+
+    def _partials(self, handle: Handle, traits: Floats) -> Partials:
+        """Return the schedules that the engine has made."""
+        starts, ends = np.empty((2, traits.shape[1], self.num_jobs))
+        engine().growth_times(handle, *starts.shape, starts, ends)
+        return Partials(self, handle, starts, ends, traits)
 
     def _asked(self) -> NDArray[np.uint8]:
         """Return for each member whether its spread is restricted: then its filling is asked for."""

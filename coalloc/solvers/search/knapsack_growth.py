@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Problem
-from coalloc.solvers.search.growth import Growth, Knapsacks, Partials
+from coalloc.solvers.search.growth import Knapsacks
 from coalloc.solvers.special.bin_packing import are_rectangles
 
 Floats = NDArray[np.float64]
@@ -41,41 +41,31 @@ MOST_ENTRIES = 200_000
 """Jobs times processors (in units of what all jobs are multiples of) up to which knapsacks are solved in time."""
 
 
-class KnapsackGrowth:
-    """Lets schedules of one pool go on by knapsacks; ``dual_prices``, ticks by job, are those of a bound."""
+class KnapsackPlanner:
+    """Draws knapsacks for one pool; ``dual_prices``, ticks by job, are those of a bound."""
 
     def __init__(self, problem: Problem, dual_prices: Sequence[float]) -> None:
-        self._growth = Growth(problem, [[1.0] for _ in problem.jobs])
         self._unit, self._ticks = _unit(problem), np.array([of[0].duration for of in problem.levels], dtype=float)
         tasks = np.array([job.tasks for job in problem.jobs])
         self._prices = np.array(dual_prices, dtype=float) / self._ticks
         self._least_worths = LEAST_WORTH * tasks / sum(problem.capacities)
         self._leanings = np.stack([_spread(tasks // self._unit), _spread(self._ticks)])
 
-    def begun(self, rng: np.random.Generator) -> Partials:  # noqa: ARG002 - nothing is drawn for it
-        """Return one schedule in which nothing has started."""
-        return self._growth.begun()
+    def begun(self, rng: np.random.Generator) -> Floats:  # noqa: ARG002 - nothing is drawn for it
+        """Return the traits of a schedule that begins: none."""
+        return np.empty((0, 1))
 
-    def grown(
-        self,
-        partials: Partials,
-        parents: Ints,
-        worths: Floats,
-        rng: np.random.Generator,
-        *,
-        until: float,
-        before: float,
-        deadline: float,
-    ) -> Partials:
-        """Return what becomes of parents; see :meth:`coalloc.solvers.search.beam_search.Branching.grown`."""
-        number = len(parents)
+    def ways(self, traits: Floats, worths: Floats, rng: np.random.Generator) -> tuple[Knapsacks, Floats]:
+        """Return knapsacks in which jobs are worth about so many ticks; parents have no traits."""
+        number = traits.shape[1]
         knapsacks = Knapsacks(
             worths=self._drawn_rates(np.maximum(worths / self._ticks, self._least_worths), number, rng),
             bonuses=np.where(rng.random(number) < NO_BONUS, 0.0, _drawn(rng, BONUSES, number)),
             nearness=_drawn(rng, NEARNESS, number) * self._ticks.mean(),
+            unit=self._unit,
+            prices=self._prices,
         )
-        limits = {"until": until, "before": before, "deadline": deadline}
-        return self._growth.by_knapsacks(partials, parents, knapsacks, unit=self._unit, prices=self._prices, **limits)
+        return knapsacks, traits
 
     def _drawn_rates(self, rates: Floats, number: int, rng: np.random.Generator) -> Floats:
         """Return what each job is worth per tick, a row per schedule, drawn beside what it is."""

@@ -52,15 +52,16 @@ def sample(
         return best
     costs = efficiencies(problem, effort.deadline - time.perf_counter())
     growth = Growth(problem, costs)
-    nothing, planner, rng = growth.begun(), Planner(problem, lower_bound), np.random.default_rng(effort.seed)
+    planner, rng = Planner(problem, lower_bound), np.random.default_rng(effort.seed)
     traits, sampled, idle, parent = drawn(rng, 1), math.inf, 0, np.zeros(1, np.int64)
+    nothing = growth.begun(traits)
     for _ in range(effort.iterations):
         if effort.ends_at(end):
             break
         sampled, idle = (sampled, idle + 1) if idle < PATIENCE else (math.inf, 0)
         tried = drawn(rng, 1) if math.isinf(sampled) else mixed(traits, rng)
-        found, kept = growth.by_plans(nothing, parent, planner.plans(tried, rng), before=sampled)
-        if not len(kept):
+        found = growth.grown(nothing, parent, planner.plans(tried, rng), tried, before=sampled)
+        if not len(found.starts):
             continue
         traits, sampled, idle = tried, float(found.ends.max()), 0
         if sampled < end:
@@ -103,13 +104,26 @@ class Planner:
         self._widths = np.log([job.tasks for job in problem.jobs])
         self._lengths = np.log(np.maximum(np.array(fastest_durations(problem), dtype=float), 1e-9))
 
+    def begun(self, rng: np.random.Generator) -> Floats:
+        """Return the traits of a schedule that begins; see :class:`coalloc.solvers.search.beam_search.Branching`."""
+        return drawn(rng, 1)
+
+    def ways(
+        self,
+        traits: Floats,
+        worths: Floats,  # noqa: ARG002 - plans go by how wide and long jobs are
+        rng: np.random.Generator,
+    ) -> tuple[Plans, Floats]:
+        """Return plans, nearly those of parents with such traits, and their traits."""
+        traits = mixed(traits, rng)
+        return self.plans(traits, rng), traits
+
     def plans(self, traits: Floats, rng: np.random.Generator) -> Plans:
         """Return plans by traits."""
         width, threshold, relaxed_share, latest_share, blur = traits
         blurred = blur[:, None] * rng.normal(size=(len(blur), len(self._widths)))
-        urgency = width[:, None] * self._widths + self._lengths + blurred
         return Plans(
-            orders=np.argsort(-urgency, axis=1, kind="stable"),
+            urgencies=width[:, None] * self._widths + self._lengths + blurred,
             thresholds=np.minimum(1.0, threshold),
             relaxed=relaxed_share * self._lower_bound,
             latest=latest_share * self._lower_bound,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def plans(problem: Problem, number: int, rng: np.random.Generator) -> Plans:
     """Return so many plans at random."""
     span = problem.horizon_in_turn / 4.0
     return Plans(
-        np.array([rng.permutation(len(problem.jobs)) for _ in range(number)]),
+        rng.integers(len(problem.jobs), size=(number, len(problem.jobs))).astype(float),
         rng.uniform(0.2, 1.0, number),
         rng.uniform(0.0, 1.0, number) * span,
         rng.uniform(0.2, 1.2, number) * span,
@@ -57,7 +58,8 @@ def plans(problem: Problem, number: int, rng: np.random.Generator) -> Plans:
 def plan_of(of_all: Plans, number: int) -> Plan:
     """Return one of some plans."""
     columns = of_all.thresholds, of_all.relaxed, of_all.latest, of_all.rules
-    return Plan(tuple(of_all.orders[number].tolist()), *(column[number].item() for column in columns))
+    order = np.argsort(-of_all.urgencies[number], kind="stable").tolist()
+    return Plan(tuple(order), *(column[number].item() for column in columns))
 
 
 def efficiencies(problem: Problem, rng: np.random.Generator) -> list[list[float]]:
@@ -68,12 +70,22 @@ def efficiencies(problem: Problem, rng: np.random.Generator) -> list[list[float]
 def one_plan(order: tuple[int, ...], **fields: Any) -> Plans:
     """Return one plan that lets every level start, but for what fields say; slow processors first."""
     fields = {"threshold": 0.0, "relaxed": math.inf, "latest": math.inf, "rule": 1} | fields
-    return Plans(np.array([order]), *(np.array([value]) for value in fields.values()))
+    return Plans(-np.argsort([order]).astype(float), *(np.array([value]) for value in fields.values()))
+
+
+def begun(growth: Growth) -> Partials:
+    """Return one schedule in which nothing has started."""
+    return growth.begun(np.zeros((1, 1)))
+
+
+def by_plans(growth: Growth, of: Partials, parents: Sequence[int], ways: Plans, **limits: float) -> Partials:
+    """Return what becomes of schedules by plans; traits are the numbers of these."""
+    return growth.grown(of, np.array(parents), ways, np.arange(len(parents), dtype=float)[None], **limits)
 
 
 def grown(growth: Growth, plan: Plans, of: Partials | None = None, **limits: float) -> dict[int, float] | None:
     """Return the ends of the jobs that have started in what becomes of a schedule by a plan, s; None where left out."""
-    found, _ = growth.by_plans(of or growth.begun(), np.zeros(1, np.int64), plan, **limits)
+    found = by_plans(growth, of or begun(growth), [0], plan, **limits)
     return {a.job: a.end for a in found.assignments(0)} if len(found.starts) else None
 
 
@@ -111,8 +123,7 @@ def test_a_schedule_that_is_no_better_is_left_out() -> None:
 def test_a_schedule_goes_on_by_another_plan_and_stays_as_it_is() -> None:
     # Up to 4 s only the fast node is used, by J0, 0..4; then by J1, 4..12.
     growth = Growth(two_speeds(), [[1.0, 0.5], [1.0, 0.5]])
-    partials, kept = growth.by_plans(growth.begun(), np.zeros(1, np.int64), one_plan((0, 1), threshold=0.9), until=4.0)
-    assert kept.tolist() == [0]
+    partials = by_plans(growth, begun(growth), [0], one_plan((0, 1), threshold=0.9), until=4.0)
     assert (partials.starts.tolist(), partials.ends.tolist()) == ([[0.0, math.inf]], [[4.0, math.inf]])
     assert grown(growth, one_plan((0, 1)), partials) == {0: 4.0, 1: 12.0}
     assert grown(growth, one_plan((0, 1)), partials, before=12.0) is None
@@ -126,8 +137,8 @@ def test_every_schedule_is_valid(drawn: tuple[Instance, float], seed: int, conti
     problem = discretise(instance, None if continuous else slot)
     rng = np.random.default_rng(seed)
     growth = Growth(problem, efficiencies(problem, rng))
-    found, kept = growth.by_plans(growth.begun(), np.zeros(3, np.int64), plans(problem, 3, rng))
-    assert kept.tolist() == [0, 1, 2]
+    found = by_plans(growth, begun(growth), [0, 0, 0], plans(problem, 3, rng))
+    assert found.traits.tolist() == [[0, 1, 2]]
     for number in range(3):
         assignments = found.assignments(number)
         assert sorted(a.job for a in assignments) == list(range(len(problem.jobs)))
@@ -200,20 +211,20 @@ def assert_equal(problem: Problem, before: float) -> list[float]:
     rng = np.random.default_rng(0)
     of_levels = efficiencies(problem, rng)
     generation, growth = ParallelGeneration(Generation(problem), of_levels), Growth(problem, of_levels)
-    listed, partials = [PartialSchedule(problem)], growth.begun()
+    listed, partials = [PartialSchedule(problem)], begun(growth)
     for until in (problem.horizon_in_turn / 12.0, problem.horizon_in_turn / 6.0, math.inf):
-        drawn, parents = plans(problem, 8, rng), rng.integers(len(listed), size=8)
+        drawn, parents = plans(problem, 8, rng), rng.integers(len(listed), size=8).tolist()
         last = before if math.isinf(until) else math.inf
         made = [listed[parent].copy() for parent in parents]
         expected = [
             i for i, one in enumerate(made) if generation.extend(one, plan_of(drawn, i), until=until, before=last)
         ]
         listed = [made[i] for i in expected]
-        partials, kept = growth.by_plans(partials, parents, drawn, until=until, before=last)
-        assert kept.tolist() == expected
+        partials = by_plans(growth, partials, parents, drawn, until=until, before=last)
+        assert partials.traits.tolist() == [expected]
         for number, one in enumerate(listed):
             assert sorted(one.assignments, key=lambda a: (a.start, a.job)) == partials.assignments(number)
-    assert (len(kept) == 8) == math.isinf(before)
+    assert (len(expected) == 8) == math.isinf(before)
     return [max(a.end for a in one.assignments) for one in listed]
 
 
@@ -221,38 +232,29 @@ def test_no_more_is_made_once_the_time_is_up() -> None:
     problem = discretise(coalloc.generate("thesis-oas", seed=1, **TREE), None)
     rng = np.random.default_rng(0)
     growth, number = Growth(problem, efficiencies(problem, rng)), 40_000
-    found, kept = growth.by_plans(
-        growth.begun(), np.zeros(number, np.int64), plans(problem, number, rng), deadline=time.perf_counter()
-    )
-    assert len(found.starts) == len(kept) < number
+    late = {"deadline": time.perf_counter()}
+    found = by_plans(growth, begun(growth), [0] * number, plans(problem, number, rng), **late)
+    assert len(found.starts) == found.traits.shape[1] < number
 
 
 def test_where_a_call_is_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = discretise(coalloc.generate("thesis-oas", seed=1, **TREE), None)
     rng = np.random.default_rng(0)
-    growth, drawn, parents = (
-        Growth(problem, efficiencies(problem, rng)),
-        plans(problem, 20, rng),
-        np.zeros(20, np.int64),
-    )
-    whole, kept = growth.by_plans(growth.begun(), parents, drawn)
+    growth, drawn = Growth(problem, efficiencies(problem, rng)), plans(problem, 20, rng)
+    whole = by_plans(growth, begun(growth), [0] * 20, drawn)
     monkeypatch.setattr("coalloc.solvers.search.growth.LOOK", 0.0)  # so each call ends at its first look at the clock
-    cut, kept_too = growth.by_plans(growth.begun(), parents, drawn)
-    assert kept_too.tolist() == kept.tolist()
-    assert np.array_equal(cut.starts, whole.starts)
+    cut = by_plans(growth, begun(growth), [0] * 20, drawn)
+    assert cut.traits.tolist() == whole.traits.tolist()
     assert [cut.assignments(i) for i in range(20)] == [whole.assignments(i) for i in range(20)]
 
 
-def test_parents_and_orders_that_are_none_are_faults() -> None:
+def test_what_is_not_there_is_a_fault() -> None:
     growth = Growth(two_speeds(), [[1.0, 0.5], [1.0, 0.5]])
-    for order in ((0, 0), (0, 2), (-1, 0)):
-        with pytest.raises(InternalError, match="orders of growth_by_plans is out of order"):
-            grown(growth, one_plan(order))
     with pytest.raises(InternalError, match="parents of growth_by_plans is out of range"):
-        growth.by_plans(growth.begun(), np.ones(1, np.int64), one_plan((0, 1)))
+        by_plans(growth, begun(growth), [1], one_plan((0, 1)))
     with pytest.raises(InternalError, match="rules of growth_by_plans is out of range"):
         grown(growth, one_plan((0, 1), rule=len(FILLING_RULES)))
     with pytest.raises(InternalError, match="taken of growth_take is out of range"):
-        growth.begun().chosen([1])
+        begun(growth).chosen([1])
     with pytest.raises(InternalError, match="of of growth_answer is out of order"):  # nothing was asked
-        engine().growth_answer(growth.begun().handle, 0, 2, np.zeros(2, np.int64))
+        engine().growth_answer(begun(growth).handle, 0, 2, np.zeros(2, np.int64))
