@@ -47,6 +47,9 @@ static int64_t fault_of(const problem *p) {
     WITHIN(least_tasks, p->num_jobs, 0, most, LEAST_TASKS);
     FIRSTS(member_first, p->num_jobs + 1, p->num_members, MEMBER_FIRST);
     WITHIN(job_of, p->num_members, 0, p->num_jobs - 1, JOB_OF);
+    for (int64_t j = 0; j < p->num_jobs; j++)
+        if (!are_within(p->job_of + p->member_first[j], p->member_first[j + 1] - p->member_first[j], j, j))
+            return FAULT(OUT_OF_ORDER, JOB_OF);
     WITHIN(level_of, p->num_members, 0, p->num_members - 1, LEVEL_OF);
     WITHIN(tasks, p->num_members, 0, most, TASKS);
     WITHIN(set_of, p->num_members, 0, p->num_sets - 1, SET_OF);

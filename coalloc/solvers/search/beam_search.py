@@ -16,7 +16,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,9 @@ from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import knapsack_growth
-from coalloc.solvers.search.growth import CompiledGrowth, Growth, Partials, growth_of, is_worth_compiling
-from coalloc.solvers.search.knapsack_growth import KnapsackGrowth
-from coalloc.solvers.search.sampling import Planner, Traits, drawn, mixed
+from coalloc.solvers.search.growth import Growth, Knapsacks, Partials, Plans
+from coalloc.solvers.search.knapsack_growth import KnapsackPlanner
+from coalloc.solvers.search.sampling import Planner
 
 LEAST_STAGES, MORE_STAGES = 10, 90
 """Stages of a round at least, and at most how many more; no more of these than half the number of jobs."""
@@ -51,8 +51,6 @@ There it comes after annealing, which finds less from a schedule as good as this
 """
 PACKED_SHARE = 0.75
 """That after which it stops on one pool, where annealing comes next."""
-LEAST_TIME = 10.0
-"""Time limit, s, from which on knapsacks are worth the loading of machine code."""
 
 Floats = NDArray[np.float64]
 
@@ -65,89 +63,21 @@ class Width(NamedTuple):
 
 
 NARROW, BROAD, PACKED = Width(12, 60), Width(24, 240), Width(100, 500)
-"""The usual width, that where machine code makes so many schedules that more breadth pays, and that by knapsacks."""
+"""That of many jobs, of which rounds are few, that of up to so many that more breadth pays, that by knapsacks."""
 MOST_FOR_BREADTH = 400
-"""Jobs up to which it does: of more, rounds are few even so."""
+"""Jobs up to which it does."""
 
 
 class Branching(Protocol):
-    """Says in which ways a schedule goes on."""
+    """Says in which ways schedules go on."""
 
-    def begun(self, rng: np.random.Generator) -> Partials:
-        """Return one schedule in which nothing has started."""
+    def begun(self, rng: np.random.Generator) -> Floats:
+        """Return the traits, a column, of a schedule in which nothing has started."""
 
-    def grown(
-        self,
-        partials: Any,
-        parents: Sequence[int],
-        worths: Floats,
-        rng: np.random.Generator,
-        *,
-        until: float,
-        before: float,
-        deadline: float,
-    ) -> Partials:
-        """Return what becomes of each parent (by number) up to ``until``, drawn at random.
-
-        ``worths``, ticks, are those of jobs. Those that cannot end before ``before`` (ticks) are left out, and those
-        that are late: for which no time is left at the deadline (``time.perf_counter()``, s).
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """Partial schedules, and the traits of their last plans."""
-
-    schedules: Partials
-    traits: Traits
-
-    @property
-    def starts(self) -> Floats:
-        """Starts of jobs, ticks: infinity where one waits."""
-        return self.schedules.starts
-
-    @property
-    def ends(self) -> Floats:
-        """Ends of jobs, ticks."""
-        return self.schedules.ends
-
-    def chosen(self, numbers: Sequence[int]) -> _Planned:
-        """Return some of them."""
-        return _Planned(self.schedules.chosen(numbers), self.traits.chosen(numbers))
-
-    def assignments(self, number: int) -> list[Assignment]:
-        """Return what has started in one of them."""
-        return self.schedules.assignments(number)
-
-
-class _Plans:
-    """Branching by plans, which children have nearly as their parents had."""
-
-    def __init__(self, growth: Growth, planner: Planner) -> None:
-        self._growth, self._planner = growth, planner
-
-    def begun(self, rng: np.random.Generator) -> _Planned:
-        """Return one schedule in which nothing has started; see :class:`Branching`."""
-        return _Planned(self._growth.begun(), drawn(rng, 1))
-
-    def grown(
-        self,
-        partials: _Planned,
-        parents: Sequence[int],
-        worths: Floats,  # noqa: ARG002 - plans go by how wide and long jobs are
-        rng: np.random.Generator,
-        *,
-        until: float,
-        before: float,
-        deadline: float,
-    ) -> _Planned:
-        """Return what becomes of parents; see :meth:`Branching.grown`."""
-        traits = mixed(partials.traits.chosen(parents), rng)
-        plans = self._planner.plans(traits, rng)
-        grown, kept = self._growth.grown(
-            partials.schedules, parents, plans, until=until, before=before, deadline=deadline
-        )
-        return _Planned(grown, traits.chosen(kept))
+    def ways(
+        self, traits: Floats, worths: Floats, rng: np.random.Generator
+    ) -> tuple[Plans, Floats] | tuple[Knapsacks, Floats]:
+        """Return ways, drawn at random, for parents with such traits, and their traits; worths of jobs are ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +104,6 @@ class BeamSearch:
         What each job is worth at the prices of the bound, ticks; 0 where it has none.
     deadline
         Instant of ``time.perf_counter()``, s, at which a round gives up.
-    is_compiled
-        Whether machine code makes the schedules, where it can; they are the same.
     by_knapsacks
         Whether schedules go on by knapsacks, on one pool, and not by plans.
     """
@@ -188,20 +116,19 @@ class BeamSearch:
         dual_prices: Sequence[float],
         seed: int,
         deadline: float = math.inf,
-        is_compiled: bool = False,
         by_knapsacks: bool = False,
     ) -> None:
         self.deadline = deadline
         self._lower_bound = lower_bound
         self._rng = np.random.default_rng(seed)
         costs = level_costs(problem, deadline - time.perf_counter())
+        self._growth = Growth(problem, efficiencies_at(costs))
         self._branching: Branching
         if by_knapsacks:
-            self._branching, self._width = KnapsackGrowth(problem, dual_prices), PACKED
+            self._branching, self._width = KnapsackPlanner(problem, dual_prices), PACKED
         else:
-            growth = growth_of(problem, efficiencies_at(costs), is_compiled=is_compiled)
-            is_fast = isinstance(growth, CompiledGrowth) and len(problem.jobs) <= MOST_FOR_BREADTH
-            self._branching, self._width = _Plans(growth, Planner(problem, lower_bound)), BROAD if is_fast else NARROW
+            self._branching = Planner(problem, lower_bound)
+            self._width = BROAD if len(problem.jobs) <= MOST_FOR_BREADTH else NARROW
         self._path: list[_Stage] = []
         self._end, self._idle = math.inf, 0
         self._dual_prices = np.array(dual_prices, dtype=float)
@@ -235,23 +162,18 @@ class BeamSearch:
             return self._path[: 1 + int(rng.integers(len(self._path) - 1))]
         count = LEAST_STAGES + int(rng.integers(1 + min(MORE_STAGES, len(self._dual_prices) // 2)))
         instants = [self._lower_bound * (stage + 1) / count for stage in range(count - 1)]
-        return [_Stage(self._branching.begun(rng), 0.0, [*instants, math.inf])]
+        return [_Stage(self._growth.begun(self._branching.begun(rng)), 0.0, [*instants, math.inf])]
 
     def _next(self, stage: _Stage, dual_prices: Floats) -> _Stage:
         """Return the stage after a stage."""
         instant, *left = stage.left
         num_parents = len(stage.partials.starts)
-        grown = self._branching.grown(
-            stage.partials,
-            np.repeat(np.arange(num_parents), self._width.children // num_parents).tolist(),
-            dual_prices,
-            self._rng,
-            until=instant,
-            before=self._end,
-            deadline=self.deadline,
-        )
+        parents = np.repeat(np.arange(num_parents), self._width.children // num_parents)
+        ways, traits = self._branching.ways(stage.partials.traits[:, parents], dual_prices, self._rng)
+        limits = {"until": instant, "before": self._end, "deadline": self.deadline}
+        grown = self._growth.grown(stage.partials, parents, ways, traits, **limits)
         losses = _losses(grown, dual_prices, instant)
-        survivors = _distinct(losses, np.isfinite(grown.starts).sum(axis=1))[: self._width.survivors]
+        survivors = _distinct(losses, np.isfinite(grown.starts).sum(axis=1), self._width.survivors)
         least = float(losses[survivors[0]]) if survivors else math.inf
         return _Stage(grown.chosen(survivors), least, left)
 
@@ -277,12 +199,13 @@ def _losses(partials: Partials, dual_prices: Floats, instant: float) -> Floats:
     return losses
 
 
-def _distinct(losses: Floats, num_started: NDArray[np.intp]) -> list[int]:
-    """Return schedules, by number, no two that have done the same, the best first."""
+def _distinct(losses: Floats, num_started: NDArray[np.intp], most: int) -> list[int]:
+    """Return so many schedules at most, by number, no two that have done the same, the best first."""
     # Equal in what they did and in how many started: nearly always the same jobs, and else one of many is lost.
-    different: dict[tuple[float, int], int] = {}
+    keys, different = list(zip(losses.tolist(), num_started.tolist(), strict=True)), dict[tuple[float, int], int]()
     for number in np.argsort(losses, kind="stable").tolist():
-        different.setdefault((float(losses[number]), int(num_started[number])), number)
+        if len(different) < most:
+            different.setdefault(keys[number], number)
     return list(different.values())
 
 
@@ -295,7 +218,7 @@ def _scaled(values: Floats, total: float) -> Floats:
 
 def _run(incumbent: Incumbent) -> None:
     """Search by plans."""
-    _search(incumbent, METHOD.name, is_compiled=is_worth_compiling(incumbent))
+    _search(incumbent, METHOD.name)
 
 
 def _run_packed(incumbent: Incumbent) -> None:
@@ -303,7 +226,7 @@ def _run_packed(incumbent: Incumbent) -> None:
     _search(incumbent, BY_KNAPSACKS.name, by_knapsacks=True)
 
 
-def _search(incumbent: Incumbent, name: str, *, is_compiled: bool = False, by_knapsacks: bool = False) -> None:
+def _search(incumbent: Incumbent, name: str, *, by_knapsacks: bool = False) -> None:
     """Search rounds of its own, and hear in between what other cores have found."""
     stages = BeamSearch(
         incumbent.problem,
@@ -311,7 +234,6 @@ def _search(incumbent: Incumbent, name: str, *, is_compiled: bool = False, by_kn
         dual_prices=incumbent.dual_prices,
         seed=incumbent.state.options.seed + incumbent.attempt,
         deadline=incumbent.deadline,
-        is_compiled=is_compiled,
         by_knapsacks=by_knapsacks,
     )
     for _ in range(incumbent.limited(ROUNDS * len(incumbent.problem.jobs) << incumbent.attempt)):
@@ -329,16 +251,15 @@ def accepts(incumbent: Incumbent) -> bool:
 
 
 def _accepts_fewer(incumbent: Incumbent) -> bool:
-    """Accept fewer jobs where machine code makes the schedules: thousands in a second."""
+    """Accept fewer jobs as well, where the latest end is asked for."""
     is_latest_end = incumbent.criterion.objective.is_latest_end
     is_guided = incumbent.is_free and is_latest_end and bool(incumbent.dual_prices)
-    return is_guided and not incumbent.is_large and is_worth_compiling(incumbent)
+    return is_guided and not incumbent.is_large
 
 
 def accepts_pools(incumbent: Incumbent) -> bool:
-    """Accept many jobs on one pool, where there is time to load machine code."""
-    is_long = incumbent.state.options.seconds >= LEAST_TIME
-    return is_long and accepts(incumbent) and knapsack_growth.accepts(incumbent.problem)
+    """Accept many jobs on one pool."""
+    return accepts(incumbent) and knapsack_growth.accepts(incumbent.problem)
 
 
 METHOD = Method("beam search", _run, accepts, share=SHARE, repeats=True)

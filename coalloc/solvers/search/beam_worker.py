@@ -20,7 +20,6 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.beam_search import BY_KNAPSACKS, BeamSearch, accepts, accepts_pools
 from coalloc.solvers.search.beam_search import METHOD as BY_PLANS
-from coalloc.solvers.search.growth import is_worth_compiling
 
 CORE_SEED = 1_000_000
 """What the seed of each further core is ahead of the last: more than there are attempts."""
@@ -34,7 +33,6 @@ def start_worker(
     lower_bound: float,
     dual_prices: Sequence[float],
     seed: int,
-    is_compiled: bool = False,
     by_knapsacks: bool = False,
     note: Note = say_nothing,
 ) -> Worker:
@@ -47,7 +45,6 @@ def start_worker(
         "lower_bound": lower_bound,
         "dual_prices": list(dual_prices),
         "seed": seed,
-        "is_compiled": is_compiled,
     }
     task = pickle.dumps((problem, options, by_knapsacks))
     worker = Worker(__name__, note)
@@ -81,7 +78,6 @@ def _run(incumbent: Incumbent) -> None:
                 lower_bound=incumbent.proven,
                 dual_prices=incumbent.dual_prices,
                 seed=CORE_SEED * core + options.seed,
-                is_compiled=is_worth_compiling(incumbent),
                 by_knapsacks=accepts_pools(incumbent),
                 note=partial(incumbent.state.note, METHOD.name),
             )

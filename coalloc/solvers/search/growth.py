@@ -1,7 +1,11 @@
-"""Growth: many partial schedules that go on side by side, each by a plan, in Python or compiled.
+"""Growth: many partial schedules that go on side by side, by plans or by knapsacks, made by the engine.
 
-Both make the same schedules (:mod:`coalloc.rules.parallel_sgs`). The compiled one takes some hundredth of the
-time, and some seconds of compiling, once on a machine: it is for many jobs and long limits.
+At every instant at which something ends or arrives, what fits is started. By a plan the jobs are tried in its order,
+each at its most efficient level first; a level below the plan's threshold has to wait, so that fast processors are left
+to the jobs that gain by them. On one pool of equal processors a knapsack over those that are free chooses, of all jobs
+that wait, those that are worth most together. Parallel generation: R. Kolisch, "Serial and parallel
+resource-constrained project scheduling methods revisited", EJOR 90 (1996). Knapsacks: docs/mathematics.md, "Serial
+schedules".
 """
 
 from __future__ import annotations
@@ -9,300 +13,170 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.engine import Handle, engine
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.parallel_sgs import ParallelGeneration, PartialSchedule, Plan
 from coalloc.rules.serial_sgs import Generation
-from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.search.problem_tables import Tables
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FEWEST_JOBS = 15
-"""Jobs from which on compiled growth is worth its loading."""
-LEAST_TIME = 20.0
-"""Time limit, s, from which on it is: compiling takes some seconds, once."""
-MOST_ENTRIES = 20_000
-"""Jobs times classes up to which every schedule says how many tasks of each job are on each class."""
-PLACED_AT_ONCE = 100_000
-"""Jobs, over all schedules, that are placed between two looks at the clock."""
+LOOK = 0.05
+"""Seconds between two looks at the clock, about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """Plans side by side: the fields of :class:`coalloc.rules.parallel_sgs.Plan`, a row or an entry of each."""
+    """Plans side by side, a row or an entry of each array per plan.
 
-    orders: Ints
+    Attributes
+    ----------
+    urgencies
+        Those of jobs: the greatest first, of equal ones the first.
+    thresholds
+        Least efficiency at which a job starts, until ``relaxed``.
+    relaxed
+        Instant, ticks, from which on every level will do.
+    latest
+        End, ticks, that no level but the fastest may exceed.
+    rules
+        How classes are filled, an index of :data:`coalloc.rules.serial_sgs.FILLING_RULES`.
+    """
+
+    urgencies: Floats
     thresholds: Floats
     relaxed: Floats
     latest: Floats
     rules: Ints
 
-    def __len__(self) -> int:
-        return len(self.rules)
 
-    def plan(self, number: int) -> Plan:
-        """Return one of them."""
-        order = tuple(self.orders[number].tolist())
-        scalars = (of_all[number].item() for of_all in (self.thresholds, self.relaxed, self.latest, self.rules))
-        return Plan(order, *scalars)
+@dataclass(frozen=True, slots=True)
+class Knapsacks:
+    """Knapsacks side by side, a row or an entry of each array per schedule.
 
-    def part(self, first: int, last: int) -> Plans:
-        """Return those from a number on up to before another."""
-        return Plans(*(getattr(self, column.name)[first:last] for column in fields(self)))
-
-
-class Partials(Protocol):
-    """Partial schedules.
-
-    ``starts`` and ``ends``, shape ``(num_schedules, num_jobs)``, are those of jobs, ticks: infinity where one has not
-    started.
+    Jobs take multiples of ``unit`` processors, of which any are as good as any others. ``worths`` are those of jobs,
+    per tick; what ends within ``nearness`` ticks of something else is worth more by a bonus, a share. ``prices``, by
+    job and tick, are those of a bound: by these it is seen which schedules cannot end in time.
     """
 
-    @property
-    def starts(self) -> Floats:
-        """Starts of jobs, ticks."""
+    worths: Floats
+    bonuses: Floats
+    nearness: Floats
+    unit: int
+    prices: Floats
 
-    @property
-    def ends(self) -> Floats:
-        """Ends of jobs, ticks."""
+
+class Partials:
+    """Partial schedules.
+
+    Attributes
+    ----------
+    starts, ends
+        Those of jobs, ticks, shape ``(num_schedules, num_jobs)``: infinity where one waits.
+    traits
+        What their last plans were drawn by, shape ``(num_traits, num_schedules)``.
+    """
+
+    def __init__(self, growth: Growth, handle: Handle, starts: Floats, ends: Floats, traits: Floats) -> None:
+        self._growth, self.handle = growth, handle
+        self.starts, self.ends, self.traits = starts, ends, traits
 
     def chosen(self, numbers: Sequence[int]) -> Partials:
-        """Return some of them."""
+        """Return copies of some of them."""
+        handle = self._growth.room(len(numbers))
+        engine().growth_take(handle, self.handle, len(numbers), np.array(numbers, np.int64))
+        return Partials(self._growth, handle, self.starts[numbers], self.ends[numbers], self.traits[:, numbers])
 
     def assignments(self, number: int) -> list[Assignment]:
-        """Return what has started in one of them."""
+        """Return what has started in one of them, in order of start."""
+        starts = self.starts[number]
+        jobs = np.argsort(starts, kind="stable")[: np.isfinite(starts).sum()]
+        allocations = np.empty((len(jobs), self._growth.num_classes), np.int64)
+        engine().growth_allocations(self.handle, number, *allocations.shape, jobs, allocations)
+        started = zip(jobs.tolist(), starts[jobs].tolist(), map(tuple, allocations.tolist()), strict=True)
+        return [Assignment(j, start, self._growth.mode(j, allocation)) for j, start, allocation in started]
 
 
-class Growth(Protocol):
-    """Makes schedules of one problem grow."""
+class Growth:
+    """Makes schedules of one problem grow; ``efficiencies`` are those of each job's levels, at most 1."""
 
-    def begun(self) -> Partials:
+    def __init__(self, problem: Problem, efficiencies: Sequence[Sequence[float]]) -> None:
+        self._problem, self._generation = problem, Generation(problem)
+        self.num_jobs, self.num_classes = len(problem.jobs), len(problem.classes)
+        self.mode = self._generation.mode
+        self._tables = Tables.of(self._generation, efficiencies)
+        self._is_asked = self._asked()
+
+    def begun(self, traits: Floats) -> Partials:
         """Return one schedule in which nothing has started."""
+        return self._partials(self.room(1), traits)
+
+    def room(self, number: int) -> Handle:
+        """Return room for so many schedules in the engine, with one in which nothing has started."""
+        handle: Handle = engine().growth_new(self._tables.handle, max(1, number))
+        return handle
 
     def grown(
         self,
-        partials: Any,
-        parents: Sequence[int],
-        plans: Plans,
+        partials: Partials,
+        parents: Ints,
+        ways: Plans | Knapsacks,
+        traits: Floats,
         *,
         until: float = math.inf,
         before: float = math.inf,
         deadline: float = math.inf,
-    ) -> tuple[Partials, list[int]]:
-        """Return what becomes of a parent (by number) by each plan up to ``until``, and the numbers of the plans.
+    ) -> Partials:
+        """Return what becomes of a parent (by number) in each way, which has traits, up to ``until``.
 
         Those that cannot end before ``before`` (ticks) are left out, and those that are late: for which no time is left
         at the deadline (``time.perf_counter()``, s).
         """
-
-
-def growth_of(problem: Problem, efficiencies: Sequence[Sequence[float]], *, is_compiled: bool) -> Growth:
-    """Return the growth of a problem; ``efficiencies`` as :class:`ParallelGeneration` takes them."""
-    generation = Generation(problem)
-    if is_compiled and may_compile(problem):
-        return CompiledGrowth(generation, efficiencies)
-    return ListedGrowth(generation, efficiencies)
-
-
-def may_compile(problem: Problem) -> bool:
-    """Return whether compiled growth takes a problem."""
-    is_plain = problem.has_monotone_capacity and not problem.allocations.restricts_spreads
-    return is_plain and 0 < len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
-
-
-def is_worth_compiling(incumbent: Incumbent) -> bool:
-    """Return whether a call is so long, and has so many jobs, that compiled growth pays."""
-    return incumbent.state.options.seconds >= LEAST_TIME and len(incumbent.problem.jobs) >= FEWEST_JOBS
-
-
-# ---------------------------------------------------------------------- in Python
-
-
-class ListedPartials:
-    """Partial schedules as :class:`PartialSchedule` has them."""
-
-    def __init__(self, schedules: Sequence[PartialSchedule], num_jobs: int) -> None:
-        self.schedules = schedules
-        self._num_jobs = num_jobs
-        self.starts = np.full((len(schedules), num_jobs), np.inf)
-        self.ends = self.starts.copy()
-        for row, schedule in enumerate(schedules):
-            for a in schedule.assignments:
-                self.starts[row, a.job], self.ends[row, a.job] = a.start, a.end
-
-    def chosen(self, numbers: Sequence[int]) -> ListedPartials:
-        """Return some of them."""
-        return ListedPartials([self.schedules[number] for number in numbers], self._num_jobs)
-
-    def assignments(self, number: int) -> list[Assignment]:
-        """Return what has started in one of them."""
-        return self.schedules[number].assignments
-
-
-class ListedGrowth:
-    """Growth by :class:`ParallelGeneration`."""
-
-    def __init__(self, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> None:
-        self._problem = generation.problem
-        self._generation = ParallelGeneration(generation, efficiencies)
-
-    def begun(self) -> ListedPartials:
-        """Return one schedule in which nothing has started."""
-        return ListedPartials([PartialSchedule(self._problem)], len(self._problem.jobs))
-
-    def grown(
-        self,
-        partials: ListedPartials,
-        parents: Sequence[int],
-        plans: Plans,
-        *,
-        until: float = math.inf,
-        before: float = math.inf,
-        deadline: float = math.inf,
-    ) -> tuple[ListedPartials, list[int]]:
-        """Return what becomes of each parent; see :meth:`Growth.grown`."""
-        schedules, kept = [], []
-        for number, parent in enumerate(parents):
-            schedule = partials.schedules[parent].copy()
-            if self._generation.extend(schedule, plans.plan(number), until=until, before=before):
-                schedules.append(schedule)
-                kept.append(number)
-            if time.perf_counter() > deadline:
+        number, given = len(parents), tuple[Any, ...]()
+        if isinstance(ways, Plans):
+            grow, sizes = engine().growth_by_plans, (self.num_jobs, len(self._is_asked))
+            given = ways.urgencies, ways.thresholds, ways.relaxed, ways.latest, ways.rules, self._is_asked
+        else:
+            grow, sizes = engine().growth_by_knapsacks, (self.num_jobs, ways.unit)
+            given = ways.worths, ways.bonuses, ways.nearness, ways.prices
+        handle, kept, progress = self.room(number), np.empty(number, np.int64), np.zeros(2, np.int64)
+        while progress[0] < number:
+            if grow(handle, partials.handle, number, *sizes, parents, *given, until, before, LOOK, kept, progress):
+                self._answer(handle)
+            elif time.perf_counter() > deadline:
                 break
-        return ListedPartials(schedules, len(self._problem.jobs)), kept
+        return self._partials(handle, traits[:, kept[: progress[1]]])
 
+    def _partials(self, handle: Handle, traits: Floats) -> Partials:
+        """Return the schedules that the engine has made."""
+        starts, ends = np.empty((2, traits.shape[1], self.num_jobs))
+        engine().growth_times(handle, *starts.shape, starts, ends)
+        return Partials(self, handle, starts, ends, traits)
 
-# ---------------------------------------------------------------------- compiled
+    def _asked(self) -> NDArray[np.uint8]:
+        """Return for each member whether its spread is restricted: then its filling is asked for."""
+        problem, (_, job_of, _, _, tasks, *_) = self._problem, self._tables.arrays[1]
+        restricted = set[tuple[int, int]]()
+        if problem.allocations.restricts_spreads:
+            shapes = ((j, shape) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job))
+            restricted = {(j, shape.tasks) for j, shape in shapes if problem.allocations.spread(shape) is not None}
+        members = zip(job_of.tolist(), tasks.tolist(), strict=True)
+        return np.array([member in restricted for member in members], np.uint8)
 
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Partial schedules as the kernel takes them, a row of each array per schedule.
-
-    ``numbers`` are how many jobs will end, how many have begun to hold something, and the next release; ``owners`` the
-    members that end, or ``-1 - b`` for running job ``b``.
-    """
-
-    arrays: tuple[Any, ...]
-
-    @classmethod
-    def empty(cls, problem: Problem, num_rows: int) -> Rows:
-        """Return rows to be written."""
-        num_jobs, num_classes, num_loads = len(problem.jobs), len(problem.classes), len(problem.contended_resources)
-        num_ends = min(num_jobs, sum(problem.capacities)) + len(problem.busy)  # no more run at a time
-        return cls(
-            (
-                np.empty(num_rows),
-                np.empty((num_rows, num_jobs)),
-                np.empty((num_rows, num_jobs)),
-                np.empty((num_rows, num_jobs, num_classes), dtype=np.int32),
-                np.empty((num_rows, num_classes), dtype=np.int64),
-                np.empty((num_rows, num_loads)),
-                np.empty((num_rows, num_ends)),
-                np.empty((num_rows, num_ends), dtype=np.int64),
-                np.empty((num_rows, num_ends), dtype=np.int64),
-                np.empty((num_rows, 3), dtype=np.int64),
-            )
-        )
-
-    @classmethod
-    def begun(cls, problem: Problem) -> Rows:
-        """Return one schedule in which nothing has started."""
-        rows = cls.empty(problem, 1)
-        now, starts, ticks, allocations, free, used, ends, turns, owners, numbers = rows.arrays
-        now[0] = min(problem.releases, default=0.0)
-        starts[0], ticks[0], allocations[0] = np.nan, 0.0, 0
-        free[0], used[0] = problem.capacities, 0.0
-        lasting = [(b, busy) for b, busy in enumerate(problem.busy) if busy.end > now[0]]
-        for _, busy in lasting:
-            free[0] -= np.array(busy.allocation)
-            used[0] += np.array([busy.loads[k] for k in problem.contended_resources])
-        in_order = sorted((busy.end, turn, b) for turn, (b, busy) in enumerate(lasting))
-        for place, (end, turn, b) in enumerate(in_order):
-            ends[0, place], turns[0, place], owners[0, place] = end, turn, -1 - b
-        numbers[0] = len(lasting), len(lasting), 0
-        return rows
-
-    def chosen(self, numbers: Any) -> Rows:
-        """Return some of the rows."""
-        return Rows(tuple(array[numbers] for array in self.arrays))
-
-
-class CompiledPartials:
-    """Partial schedules in rows of arrays."""
-
-    def __init__(self, generation: Generation, rows: Rows) -> None:
-        self._generation, self.rows = generation, rows
-        self.starts: Floats = np.where(np.isnan(rows.arrays[1]), np.inf, rows.arrays[1])
-        self.ends: Floats = self.starts + rows.arrays[2]
-
-    def chosen(self, numbers: Sequence[int]) -> CompiledPartials:
-        """Return some of them."""
-        return CompiledPartials(self._generation, self.rows.chosen(list(numbers)))
-
-    def assignments(self, number: int) -> list[Assignment]:
-        """Return what has started in one of them, in order of start."""
-        starts, allocations = self.starts[number].tolist(), self.rows.arrays[3][number].tolist()
-        started = sorted((start, j) for j, start in enumerate(starts) if math.isfinite(start))
-        return [Assignment(j, start, self._generation.mode(j, tuple(allocations[j]))) for start, j in started]
-
-
-class CompiledGrowth:
-    """Growth by machine code (:mod:`coalloc.solvers.search.parallel_kernel`)."""
-
-    def __init__(self, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> None:
-        self._generation, self._problem = generation, generation.problem
-        self._tables = Tables.of(generation, efficiencies)
-        num_jobs, num_loads = len(self._problem.jobs), len(self._problem.contended_resources)
-        self._scratch = np.empty(num_jobs, np.int64), np.empty(num_loads), *self._tables.rooms()
-
-    def begun(self) -> CompiledPartials:
-        """Return one schedule in which nothing has started."""
-        return CompiledPartials(self._generation, Rows.begun(self._problem))
-
-    def grown(
-        self,
-        partials: CompiledPartials,
-        parents: Sequence[int],
-        plans: Plans,
-        *,
-        until: float = math.inf,
-        before: float = math.inf,
-        deadline: float = math.inf,
-    ) -> tuple[CompiledPartials, list[int]]:
-        """Return what becomes of each parent; see :meth:`Growth.grown`."""
-        from coalloc.solvers.search.parallel_kernel import grow
-
-        chunk = max(1, PLACED_AT_ONCE // len(self._problem.jobs))
-        parts, kept = list[Rows](), list[int]()
-        for first in range(0, len(parents), chunk):
-            given = plans.part(first, first + chunk)
-            rows, numbers = Rows.empty(self._problem, len(given)), np.empty(len(given), dtype=np.int64)
-            size = grow(
-                np.array(parents[first : first + chunk], dtype=np.int64),
-                self._tables.arrays,
-                partials.rows.arrays,
-                rows.arrays,
-                (given.orders, given.thresholds, given.relaxed, given.latest, given.rules),
-                until,
-                before,
-                numbers,
-                self._scratch,
-            )
-            parts.append(rows.chosen(slice(size)))
-            kept += (first + numbers[:size]).tolist()
-            if time.perf_counter() > deadline:
-                break
-        arrays = (
-            parts[0].arrays
-            if len(parts) == 1
-            else tuple(map(np.concatenate, zip(*(p.arrays for p in parts), strict=True)))
-        )
-        return CompiledPartials(self._generation, Rows(arrays)), kept
+    def _answer(self, handle: Handle) -> None:
+        """Tell the engine how the member is filled that it asks for."""
+        problem, (_, job_of, _, levels, *_) = self._problem, self._tables.arrays[1]
+        asked, free = np.empty(2, np.int64), np.empty(len(problem.classes), np.int64)
+        left = np.empty(len(problem.contended_resources))
+        engine().growth_question(handle, len(free), len(left), asked, free, left)
+        member, rule = asked.tolist()
+        j, level = int(job_of[member]), int(levels[member, 1])
+        filled = self._generation.filling(j, problem.levels[j][level], rule, free.tolist(), left.tolist())
+        allocation = free if filled is None else np.array(filled, np.int64)
+        engine().growth_answer(handle, filled is not None, len(free), allocation)

@@ -22,7 +22,6 @@ from coalloc.rules.serial_sgs import FILLING_RULES, Generation, named_orders
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import earliness_weights
-from coalloc.solvers.search.growth import is_worth_compiling, may_compile
 from coalloc.solvers.search.problem_tables import Tables
 from coalloc.solvers.search.rounds import anneal_in_rounds
 
@@ -166,7 +165,8 @@ def _run(incumbent: Incumbent) -> None:
 def _accepts(incumbent: Incumbent) -> bool:
     problem = incumbent.problem
     is_asked = incumbent.is_free and not incumbent.is_large and len(problem.classes) > 1 and bool(incumbent.best)
-    return is_asked and is_worth_compiling(incumbent) and may_compile(problem)
+    is_long = incumbent.state.options.seconds >= 20.0 and len(problem.jobs) >= 15
+    return is_asked and is_long and not problem.allocations.restricts_spreads
 
 
 METHOD = Method("list annealing", _run, _accepts, share=SHARE, repeats=True)

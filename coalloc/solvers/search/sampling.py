@@ -1,7 +1,7 @@
 """Sampling: parallel generation by plans drawn at random, and by plans beside the best one.
 
 A plan orders the jobs by a mixture of how wide and how long they are, blurred, and says how picky it is
-about levels, and until when. Each schedule takes a millisecond or so, which is why many are tried before
+about levels, and until when. The engine makes many in a millisecond, which is why they are tried before
 simulated annealing goes on from the best.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.growth import Plans, growth_of, is_worth_compiling
+from coalloc.solvers.search.growth import Growth, Plans
 
 FRESH = 0.3
 """Share of the plans that are drawn anew, and not beside the best so far."""
@@ -41,51 +40,28 @@ SHARE, SHORT_SHARE = 0.25, 0.05
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What plans are drawn by, an entry of each array per plan.
-
-    ``width`` is the weight of a job's tasks against its duration (logarithms).
-    """
-
-    width: Floats
-    threshold: Floats
-    relaxed_share: Floats
-    latest_share: Floats
-    blur: Floats
-
-    def chosen(self, numbers: Sequence[int] | NDArray[np.intp]) -> Traits:
-        """Return those of some of the plans."""
-        return Traits(*(getattr(self, trait.name)[numbers] for trait in fields(self)))
-
-
 def sample(
-    problem: Problem,
-    assignments: Sequence[Assignment],
-    effort: Effort,
-    *,
-    lower_bound: float,
-    is_compiled: bool = False,
+    problem: Problem, assignments: Sequence[Assignment], effort: Effort, *, lower_bound: float
 ) -> list[Assignment]:
     """Return the schedule of least latest end among those sampled and the given one.
 
     ``effort.iterations`` are samples; plans are drawn relative to ``lower_bound``, on the latest end, ticks.
-    ``is_compiled``: whether machine code makes the schedules, where it can; they are the same.
     """
     best, end = list(assignments), max((a.end for a in assignments), default=0.0)
     if effort.ends_at(end):
         return best
     costs = efficiencies(problem, effort.deadline - time.perf_counter())
-    growth = growth_of(problem, costs, is_compiled=is_compiled)
-    nothing, planner, rng = growth.begun(), Planner(problem, lower_bound), np.random.default_rng(effort.seed)
-    traits, sampled, idle = drawn(rng, 1), math.inf, 0
+    growth = Growth(problem, costs)
+    planner, rng = Planner(problem, lower_bound), np.random.default_rng(effort.seed)
+    traits, sampled, idle, parent = drawn(rng, 1), math.inf, 0, np.zeros(1, np.int64)
+    nothing = growth.begun(traits)
     for _ in range(effort.iterations):
         if effort.ends_at(end):
             break
         sampled, idle = (sampled, idle + 1) if idle < PATIENCE else (math.inf, 0)
         tried = drawn(rng, 1) if math.isinf(sampled) else mixed(traits, rng)
-        found, kept = growth.grown(nothing, [0], planner.plans(tried, rng), until=math.inf, before=sampled)
-        if not kept:
+        found = growth.grown(nothing, parent, planner.plans(tried, rng), tried, before=sampled)
+        if not len(found.starts):
             continue
         traits, sampled, idle = tried, float(found.ends.max()), 0
         if sampled < end:
@@ -94,27 +70,30 @@ def sample(
     return best
 
 
-def drawn(rng: np.random.Generator, number: int) -> Traits:
-    """Return the traits of so many plans, drawn anew."""
-    return Traits(
-        width=1.0 / (1.0 - rng.uniform(-0.4, 0.95, number)) - 1.0,
-        threshold=1.0 - 0.6 * rng.random(number) ** 2,
-        relaxed_share=rng.uniform(0.5, 1.1, number),
-        latest_share=rng.uniform(1.0, 1.15, number),
-        blur=rng.uniform(0.0, 0.3, number),
+def drawn(rng: np.random.Generator, number: int) -> Floats:
+    """Return the traits of so many plans, drawn anew: a row each, by which :class:`Planner` makes plans.
+
+    They are the weight of a job's tasks against its duration (logarithms), the threshold, the shares of the bound at
+    which it is relaxed and up to which any level may last, and the blur.
+    """
+    return np.array(
+        [
+            1.0 / (1.0 - rng.uniform(-0.4, 0.95, number)) - 1.0,
+            1.0 - 0.6 * rng.random(number) ** 2,
+            rng.uniform(0.5, 1.1, number),
+            rng.uniform(1.0, 1.15, number),
+            rng.uniform(0.0, 0.3, number),
+        ]
     )
 
 
-def mixed(traits: Traits, rng: np.random.Generator) -> Traits:
+def mixed(traits: Floats, rng: np.random.Generator) -> Floats:
     """Return traits beside others, a share of them drawn anew."""
-    number = len(traits.width)
+    number = traits.shape[1]
     is_fresh, fresh = rng.random(number) < FRESH, drawn(rng, number)
-    beside = rng.normal(size=(len(STEPS), number)) * np.array(STEPS)[:, None]
-    pairs = zip(fields(traits), beside, strict=True)
-    moved = Traits(*(getattr(traits, trait.name) + step for trait, step in pairs))
-    moved = replace(moved, blur=np.abs(moved.blur))
-    names = [trait.name for trait in fields(traits)]
-    return Traits(*(np.where(is_fresh, getattr(fresh, name), getattr(moved, name)) for name in names))
+    moved = traits + rng.normal(size=traits.shape) * np.array(STEPS)[:, None]
+    moved[-1] = np.abs(moved[-1])
+    return np.where(is_fresh, fresh, moved)
 
 
 class Planner:
@@ -125,17 +104,30 @@ class Planner:
         self._widths = np.log([job.tasks for job in problem.jobs])
         self._lengths = np.log(np.maximum(np.array(fastest_durations(problem), dtype=float), 1e-9))
 
-    def plans(self, traits: Traits, rng: np.random.Generator) -> Plans:
+    def begun(self, rng: np.random.Generator) -> Floats:
+        """Return the traits of a schedule that begins; see :class:`coalloc.solvers.search.beam_search.Branching`."""
+        return drawn(rng, 1)
+
+    def ways(
+        self,
+        traits: Floats,
+        worths: Floats,  # noqa: ARG002 - plans go by how wide and long jobs are
+        rng: np.random.Generator,
+    ) -> tuple[Plans, Floats]:
+        """Return plans, nearly those of parents with such traits, and their traits."""
+        traits = mixed(traits, rng)
+        return self.plans(traits, rng), traits
+
+    def plans(self, traits: Floats, rng: np.random.Generator) -> Plans:
         """Return plans by traits."""
-        number = len(traits.width)
-        blur = traits.blur[:, None] * rng.normal(size=(number, len(self._widths)))
-        urgency = traits.width[:, None] * self._widths + self._lengths + blur
+        width, threshold, relaxed_share, latest_share, blur = traits
+        blurred = blur[:, None] * rng.normal(size=(len(blur), len(self._widths)))
         return Plans(
-            orders=np.argsort(-urgency, axis=1, kind="stable"),
-            thresholds=np.minimum(1.0, traits.threshold),
-            relaxed=traits.relaxed_share * self._lower_bound,
-            latest=traits.latest_share * self._lower_bound,
-            rules=rng.integers(len(FILLING_RULES), size=number),
+            urgencies=width[:, None] * self._widths + self._lengths + blurred,
+            thresholds=np.minimum(1.0, threshold),
+            relaxed=relaxed_share * self._lower_bound,
+            latest=latest_share * self._lower_bound,
+            rules=rng.integers(len(FILLING_RULES), size=len(blur)),
         )
 
 
@@ -146,7 +138,6 @@ def _run(incumbent: Incumbent) -> None:
         incumbent.best,
         incumbent.effort(int(SAMPLES * len(incumbent.problem.jobs) ** 1.5), METHOD.name),
         lower_bound=incumbent.proven,
-        is_compiled=is_worth_compiling(incumbent),
     )
 
 

@@ -46,12 +46,14 @@ def found_in(stages: BeamSearch, rounds: int) -> list[list[Assignment]]:
     return [assignments for assignments in found if assignments is not None]
 
 
-@pytest.mark.parametrize("how", [{}, {"is_compiled": True}, {"by_knapsacks": True}])
-def test_pairs_that_waste_nothing_survive(how: dict[str, bool]) -> None:
+@pytest.mark.parametrize("by_knapsacks", [False, True])
+def test_pairs_that_waste_nothing_survive(by_knapsacks: bool) -> None:
     problem = perfect_pairs()
     assert last_end(list_schedule(problem, range(8))) == 50.0  # 1 + 2, 3, 4 + 1, 2 + 3, 4: five times 10 s
     sets = FeasibleSets(problem)
-    stages = BeamSearch(problem, lower_bound=sets.bound(), dual_prices=sets.dual_prices, seed=0, **how)
+    stages = BeamSearch(
+        problem, lower_bound=sets.bound(), dual_prices=sets.dual_prices, seed=0, by_knapsacks=by_knapsacks
+    )
     assert last_end(found_in(stages, 3)[-1]) == 40.0
 
 

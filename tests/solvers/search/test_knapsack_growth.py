@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -12,14 +13,15 @@ import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.objectives import Criterion
-from coalloc.problem import Assignment, discretise
+from coalloc.problem import Assignment, Problem, discretise
 from coalloc.schedule import schedule_of
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.bounds import feasible_set
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.search import beam_search
 from coalloc.solvers.search.beam_search import BeamSearch
-from coalloc.solvers.search.knapsack_growth import MOST_ENTRIES, KnapsackGrowth, Packed, accepts
+from coalloc.solvers.search.growth import Growth, Partials
+from coalloc.solvers.search.knapsack_growth import MOST_ENTRIES, KnapsackPlanner, accepts
 from coalloc.testing.brute_force import brute_force_oas
 
 
@@ -44,34 +46,39 @@ def random_pool(num_jobs: int, seed: int, processors: int = 6, *, multiple: int 
     return pool_of(jobs, processors, running)
 
 
-def begun(growth: KnapsackGrowth, count: int, until: float, before: float = math.inf, seed: int = 0) -> Packed:
+def packed(
+    problem: Problem, dual_prices: Sequence[float], count: int, until: float, before: float = math.inf
+) -> Partials:
     """Return what becomes of nothing in so many ways."""
-    rng = np.random.default_rng(seed)
-    worths = growth._prices * growth._jobs[1]
-    options = {"until": until, "before": before, "deadline": math.inf}
-    return growth.grown(growth.begun(rng), [0] * count, worths, rng, **options)
+    rng, planner, growth = (
+        np.random.default_rng(0),
+        KnapsackPlanner(problem, dual_prices),
+        Growth(problem, [[1.0] for _ in problem.jobs]),
+    )
+    nothing = growth.begun(planner.begun(rng))
+    ways, traits = planner.ways(nothing.traits[:, [0] * count], np.array(dual_prices), rng)
+    return growth.grown(nothing, np.zeros(count, np.int64), ways, traits, until=until, before=before)
 
 
-def by_area(instance: Instance, slot: float | None = None) -> KnapsackGrowth:
-    """Return growth at the prices of the area bound."""
-    problem = discretise(instance, slot)
+def by_area(instance: Instance, count: int, until: float, before: float = math.inf) -> Partials:
+    """Return what becomes of nothing at the prices of the area bound."""
+    problem = discretise(instance, None)
     processors = sum(problem.capacities)
     areas = [job.tasks * of[0].duration / processors for job, of in zip(problem.jobs, problem.levels, strict=True)]
-    return KnapsackGrowth(problem, areas)
+    return packed(problem, areas, count, until, before)
 
 
 def test_what_starts_leaves_nothing_idle() -> None:
     # The widest first would leave 4 of 10 idle, and so would 5 + 3; only 5 + 5 fills them.
-    growth = by_area(pool_of([Job(name, tasks, 10.0) for name, tasks in zip("ABCD", (6, 5, 5, 3), strict=True)], 10))
-    found = begun(growth, 50, until=1.0)
+    instance = pool_of([Job(name, tasks, 10.0) for name, tasks in zip("ABCD", (6, 5, 5, 3), strict=True)], 10)
+    found = by_area(instance, 50, until=1.0)
     assert np.isfinite(found.starts).tolist() == [[False, True, True, False]] * 50
-    assert found.instants.tolist() == [10.0] * 50
 
 
 def test_what_ends_with_something_else_may_be_worth_more() -> None:
     # 2 of 4 processors are busy until 20 s; one of two equally wide jobs starts beside, of 20 s or of 21 s.
     running = (RunningJob(Job("R", 2, 20.0), ("C1/0", "C1/1"), 20.0),)
-    found = begun(by_area(pool_of([Job("A", 2, 20.0), Job("B", 2, 21.0)], 4, running)), 400, until=1.0)
+    found = by_area(pool_of([Job("A", 2, 20.0), Job("B", 2, 21.0)], 4, running), 400, until=1.0)
     starts_first = (found.starts == 0.0).sum(axis=0)
     assert starts_first.sum() == 400
     assert starts_first[0] > starts_first[1] > 0  # B leans ahead as the longer one, and A ends with R
@@ -79,25 +86,24 @@ def test_what_ends_with_something_else_may_be_worth_more() -> None:
 
 def test_jobs_wait_for_their_arrival_and_for_processors() -> None:
     instance = pool_of([Job("A", 2, 5.0, arrival=7.0), Job("B", 3, 5.0), Job("C", 1, 1.0, arrival=30.0)], 3)
-    growth = by_area(instance)
-    found = begun(growth, 1, until=math.inf)
+    found = by_area(instance, 1, until=math.inf)
     assert found.starts.tolist() == [[7.0, 0.0, 30.0]]
     assert found.ends.tolist() == [[12.0, 5.0, 31.0]]
     assert [(a.job, a.start) for a in found.assignments(0)] == [(1, 0.0), (0, 7.0), (2, 30.0)]
 
 
 def test_jobs_without_a_price_start_too() -> None:
-    growth = KnapsackGrowth(discretise(pool_of([Job("A", 2, 5.0), Job("B", 3, 5.0)], 3), None), [0.0, 0.0])
-    assert sorted(begun(growth, 1, until=math.inf).ends[0].tolist()) == [5.0, 10.0]
+    problem = discretise(pool_of([Job("A", 2, 5.0), Job("B", 3, 5.0)], 3), None)
+    assert sorted(packed(problem, [0.0, 0.0], 1, until=math.inf).ends[0].tolist()) == [5.0, 10.0]
 
 
 def test_what_cannot_end_in_time_is_left_out() -> None:
     # A and B fill ten seconds and C waits: 10 s and then 5 s at the price of its area, or more.
-    growth = by_area(pool_of([Job("A", 2, 10.0), Job("B", 2, 10.0), Job("C", 4, 5.0)], 4))
-    worth_15 = begun(growth, 200, until=8.0, before=15.5)
+    instance = pool_of([Job("A", 2, 10.0), Job("B", 2, 10.0), Job("C", 4, 5.0)], 4)
+    worth_15 = by_area(instance, 200, until=8.0, before=15.5)
     assert len(worth_15.starts) == 200
-    assert len(begun(growth, 200, until=8.0, before=15.0).starts) == 0
-    ends = begun(growth, 200, until=math.inf, before=15.5).ends.max(axis=1)
+    assert len(by_area(instance, 200, until=8.0, before=15.0).starts) == 0
+    ends = by_area(instance, 200, until=math.inf, before=15.5).ends.max(axis=1)
     assert set(ends.tolist()) == {15.0}
 
 

@@ -7,7 +7,6 @@ import math
 import pytest
 from hypothesis import given
 
-import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import Assignment, discretise
@@ -58,19 +57,6 @@ def test_it_is_valid_no_worse_and_repeats(drawn: tuple[Instance, float]) -> None
     assert check(instance, schedule_of(problem, found)) == []
     assert [last_end(a) for a in told] == sorted({last_end(a) for a in told}, reverse=True)
     assert sample(problem, first, Effort(iterations=20, seed=3), lower_bound=bound) == found
-
-
-def test_machine_code_samples_the_same() -> None:
-    problem = discretise(
-        coalloc.generate("thesis-oas", seed=1, jobs=16, clusters=4, nodes=3, switch_bandwidth=60.0), 5e4
-    )
-    first, bound = list_schedule(problem, range(16)), area(problem)
-    listed, compiled = (
-        sample(problem, first, Effort(iterations=30, seed=1), lower_bound=bound, is_compiled=is_compiled)
-        for is_compiled in (False, True)
-    )
-    assert last_end(compiled) < last_end(first)
-    assert sorted(compiled, key=lambda a: a.job) == sorted(listed, key=lambda a: a.job)
 
 
 def test_it_stops_at_the_target_and_the_deadline() -> None:

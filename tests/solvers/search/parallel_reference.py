@@ -1,11 +1,4 @@
-"""Parallel schedule generation scheme: at every instant at which something ends or arrives, start what fits.
-
-The jobs are tried in order of a plan, each at its most efficient level first. How efficient a level is
-comes from outside, such as from the prices of a bound: the time and the processors that it takes, priced,
-against the least that the job can cost. A level below the plan's threshold has to wait, so that fast
-processors are left to the jobs that gain by them. Serial and parallel generation: R. Kolisch, "Serial and
-parallel resource-constrained project scheduling methods revisited", EJOR 90 (1996).
-"""
+"""Parallel schedule generation, the slow way: what growth in the engine is compared with, to the last digit."""
 
 from __future__ import annotations
 
@@ -22,21 +15,7 @@ from coalloc.rules.serial_sgs import Generation
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What parallel generation goes by.
-
-    Attributes
-    ----------
-    order
-        The jobs (indices), the most urgent first.
-    threshold
-        Least efficiency at which a job starts, until ``relaxed``.
-    relaxed
-        Instant, ticks, from which on every level will do.
-    latest
-        End, ticks, that no level but the fastest may exceed.
-    rule
-        How classes are filled, an index of :data:`coalloc.rules.serial_sgs.FILLING_RULES`.
-    """
+    """One of :class:`coalloc.solvers.search.growth.Plans`."""
 
     order: tuple[int, ...]
     threshold: float
@@ -56,11 +35,6 @@ class ParallelGeneration:
             [(e, number, levels[number]) for e, number in sorted((-e, number) for number, e in enumerate(of_job))]
             for of_job, levels in zip(efficiencies, self.problem.levels, strict=True)
         ]
-
-    def schedule(self, plan: Plan, before: float = math.inf) -> list[Assignment] | None:
-        """Return the schedule of a plan; None where it cannot end before ``before`` (ticks) or a job finds no place."""
-        partial = PartialSchedule(self.problem)
-        return partial.assignments if self.extend(partial, plan, before=before) else None
 
     def extend(
         self, partial: PartialSchedule, plan: Plan, *, until: float = math.inf, before: float = math.inf
