@@ -1,8 +1,8 @@
-"""Annealing of lists on several classes of processors, compiled: for sums, and the latest end of a few dozen jobs.
+"""Annealing of lists on several classes of processors, in the engine: for sums, and the latest end of a few dozen jobs.
 
-The lists are those of :mod:`coalloc.solvers.search.annealing`: an order of the jobs, and the way of each. Machine code
-(:mod:`coalloc.solvers.search.list_kernel`) makes some hundred times as many schedules of them. Rounds, each longer than
-the one before, begin at the best list.
+The lists are those of :mod:`coalloc.solvers.search.annealing`: an order of the jobs, and the way of each. The engine
+(``lists.h``) makes some hundred times as many schedules of them. Rounds, each longer than the one before, begin at the
+best list.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.engine import engine
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, named_orders
@@ -34,7 +34,7 @@ FIRST_ROUND = 100
 ROUNDS = 8
 """Rounds at most."""
 LOOK = 0.05
-"""Seconds between two looks at the clock, about."""
+"""Seconds of one call of the engine, about."""
 HEATS = (0.004, 0.0005)
 """Temperatures at which a round begins and ends, as shares of the best objective."""
 EARLY = 0.3
@@ -45,7 +45,7 @@ SHARE = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a list costs, as the kernel takes it.
+    """What a list costs, as the engine takes it.
 
     ``ramps``, shape ``(shapes, classes, 3)``, are floor, slope and intercept of what a job costs by its start (ticks)
     on its slowest class; ``weights`` and ``alone``, by job, what a tick of its end costs beside, and its least cost.
@@ -76,53 +76,40 @@ class ListAnnealing:
     def __init__(self, problem: Problem, costs: Costs, seed: int) -> None:
         self._generation, self._problem = Generation(problem), problem
         self._tables = Tables.of(self._generation, [[-float(n) for n in range(len(of))] for of in problem.levels])
-        self._costs = (costs.is_sum, costs.ramps, costs.weights, costs.alone)
-        num_jobs, num_classes, num_loads = len(problem.jobs), len(problem.classes), len(problem.contended_resources)
-        steps = 2 * (num_jobs + len(problem.busy)) + 4
-        self._space = (
-            (np.empty(steps), np.empty((steps, num_classes), np.int64), np.empty((steps, num_loads))),
-            (np.empty(num_classes, np.int64), np.empty(num_loads), *self._tables.rooms()),
+        num_shapes, num_classes, _ = costs.ramps.shape
+        self._sizes = len(problem.jobs), num_classes
+        first_seed = int(np.random.default_rng(seed).integers(1, 2**63))
+        arrays = costs.ramps, costs.weights, costs.alone
+        self._lists = engine().lists_new(
+            self._tables.handle, *self._sizes, num_shapes, int(costs.is_sum), first_seed, *arrays
         )
-        self._placed, self._tried = (_unplaced(num_jobs, num_classes, num_loads) for _ in range(2))
-        self._seed = np.array([np.random.default_rng(seed).integers(1, 2**63)], dtype=np.uint64)
-        self.best: tuple[Ints, Ints] = np.arange(num_jobs), np.zeros(num_jobs, np.int64)
-        self.value = math.inf
 
-    def consider(self, order: Sequence[int] | Ints, ways: Sequence[int] | Ints) -> None:
+    @property
+    def value(self) -> float:
+        """The objective of the best list; infinity where none has a schedule."""
+        return float(engine().lists_value(self._lists))
+
+    def consider(self, order: Sequence[int], ways: Sequence[int]) -> None:
         """Take a list where it is better than the best."""
-        self._anneal(np.array(order, dtype=np.int64), np.array(ways, dtype=np.int64), (0, 0, 1), (0.0, 0.0))
+        arrays = np.array(order, dtype=np.int64), np.array(ways, dtype=np.int64)
+        engine().lists_consider(self._lists, self._sizes[0], *arrays)
 
     def round(self, steps: int, deadline: float = math.inf) -> None:
         """Anneal for so many steps, or until the deadline (``time.perf_counter()``, s)."""
-        order, ways = (part.copy() for part in self.best)
         first, last = (abs(self.value) * heat for heat in HEATS)
-        done, at_once = 0, 1
-        while done < steps:
-            began = time.perf_counter()
-            if began > deadline:
-                return
-            until = min(steps, done + at_once)
-            self._anneal(order, ways, (done, until, steps), (first, last))
-            done, at_once = until, 1 + int(at_once * min(2.0, LOOK / max(1e-9, time.perf_counter() - began)))
+        engine().lists_begin(self._lists, steps, first, last)
+        while (left := deadline - time.perf_counter()) > 0.0 and engine().lists_anneal(self._lists, min(left, LOOK)):
+            pass
 
-    def _anneal(self, order: Ints, ways: Ints, steps: tuple[int, int, int], heats: tuple[float, float]) -> None:
-        """Anneal a list from one step to before another, of so many; it becomes the last one."""
-        from coalloc.solvers.search.list_kernel import anneal
-
-        kept = self._tables.arrays, self._costs, self._placed, self._tried, self._space
-        self.value = anneal(order, ways, *self.best, self.value, *kept, steps, heats, self._seed)
-
-    def assignments(self) -> list[Assignment]:
-        """Return the schedule of the best list, in the order of starts."""
-        self.consider(*self.best)
-        starts, allocations = self._placed[0][:, 0].tolist(), self._placed[1].tolist()
-        in_order = sorted((start, j) for j, start in enumerate(starts))
-        return [Assignment(j, start, self._generation.mode(j, tuple(allocations[j]))) for start, j in in_order]
-
-
-def _unplaced(num_jobs: int, num_classes: int, num_loads: int) -> tuple[Any, ...]:
-    """Return room for start, end and cost of each job, its allocation and its loads."""
-    return np.zeros((num_jobs, 3)), np.zeros((num_jobs, num_classes), np.int64), np.zeros((num_jobs, num_loads))
+    def best(self) -> tuple[Ints, Ints, list[Assignment]]:
+        """Return the best list, order and ways, and its schedule in the order of starts."""
+        num_jobs, num_classes = self._sizes
+        order, ways, allocations = (np.empty(n, np.int64) for n in (num_jobs, num_jobs, num_jobs * num_classes))
+        starts = np.empty(num_jobs)
+        engine().lists_best(self._lists, *self._sizes, order, ways, starts, allocations)
+        used = [tuple(row) for row in allocations.reshape(num_jobs, num_classes).tolist()]
+        in_order = sorted((start, j) for j, start in enumerate(starts.tolist()))
+        return order, ways, [Assignment(j, start, self._generation.mode(j, used[j])) for start, j in in_order]
 
 
 def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
@@ -154,11 +141,10 @@ def _run(incumbent: Incumbent) -> None:
         return
     annealing = ListAnnealing(problem, costs, incumbent.state.options.seed + incumbent.attempt)
     _consider_first(annealing, problem, incumbent.best)
-    annealing.round(1, incumbent.deadline)  # compiles
 
     def round_of(steps: int, deadline: float) -> list[Assignment]:
         annealing.round(steps, deadline)
-        return annealing.assignments()
+        return annealing.best()[2]
 
     anneal_in_rounds(incumbent, round_of, first=FIRST_ROUND * len(problem.jobs), most=ROUNDS, name=METHOD.name)
 

@@ -67,16 +67,14 @@ def listed(problem: Problem, order: list[int], ways: list[int]) -> list[tuple[in
 
 
 def assert_equal(problem: Problem) -> None:
-    """Make schedules of random lists in Python and compiled."""
+    """Make schedules of random lists in Python and in the engine."""
     rng = np.random.default_rng(0)
     for _ in range(5):
         order = rng.permutation(len(problem.jobs)).tolist()
         ways = [int(rng.integers(2 * len(levels) * len(FILLING_RULES))) for levels in problem.levels]
         annealing = annealing_of(problem)
         annealing.consider(order, ways)
-        assert sorted((a.job, a.start, a.mode.allocation) for a in annealing.assignments()) == listed(
-            problem, order, ways
-        )
+        assert sorted((a.job, a.start, a.mode.allocation) for a in annealing.best()[2]) == listed(problem, order, ways)
 
 
 @pytest.mark.parametrize("slot", [None, 3e4])
@@ -103,9 +101,9 @@ def test_what_a_list_costs_after_many_steps_is_what_its_schedule_costs(name):
     before = annealing.value
     annealing.round(3_000)
     assert annealing.value < before
-    order, ways = (part.tolist() for part in annealing.best)
-    assert criterion.value(annealing.assignments()) == pytest.approx(annealing.value)
-    assert sorted((a.job, a.start, a.mode.allocation) for a in annealing.assignments()) == listed(
+    order, ways = (part.tolist() for part in annealing.best()[:2])
+    assert criterion.value(annealing.best()[2]) == pytest.approx(annealing.value)
+    assert sorted((a.job, a.start, a.mode.allocation) for a in annealing.best()[2]) == listed(
         criterion.problem, order, ways
     )
 
@@ -134,7 +132,7 @@ def test_the_same_seed_makes_the_same_list():
         annealing = annealing_of(discretise(coalloc.generate("thesis-oas", seed=2, **TREE), None), seed=seed)
         annealing.consider(range(20), [0] * 20)
         annealing.round(300)
-        found.append(annealing.best[0].tolist())
+        found.append(annealing.best()[0].tolist())
     assert found[0] == found[1] != found[2]
 
 
