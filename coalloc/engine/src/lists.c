@@ -3,9 +3,14 @@
 
 /* Probabilities of two of the moves, else a job is given another way; and that another way is one level alone. */
 static const double INSERT = 0.5, SWAP = 0.3, ALONE = 0.3;
+/* Probability that such a move is aimed: at a job that waits and one that starts while it does. */
+static const double AIMED = 0.8;
+/* Jobs that are drawn, at most, for one that waits; steps after which a list is decoded from its beginning; placements
+   between two looks at the clock; parts of a list before each of which its profile is kept. */
+enum { TRIALS = 8, TIDIED = 1000, LOOKS = 16, NUM_PARTS = 16 };
 
 /* Numbers of parameters, for faults. */
-enum { NUM_JOBS = 2, NUM_CLASSES, NUM_SHAPES, RAMPS = 7, WEIGHTS, LEAST, ORDER = 2, WAYS, STEPS = 1, HEATS };
+enum { NUM_JOBS = 2, NUM_CLASSES, NUM_SHAPES, RAMPS = 7, WEIGHTS, LEAST, ORDER = 2, WAYS, STEPS, HEATS };
 
 /* A job in a schedule. */
 typedef struct {
@@ -19,17 +24,40 @@ typedef struct {
     double *loads;
 } schedule;
 
+/* A place of the current list. From it on, when the first job may start, what all cost at least, and the greatest cost;
+   before it, the objective, and what ends cost beside. */
+typedef struct {
+    double release, alone, greatest, before, early;
+} sums;
+
+/* A list that is being decoded: the next place, what has been placed so far costs and costs beside, what the rest costs at
+   least, the limit for all, and by when the last job ends that is placed otherwise than in the current schedule. */
+typedef struct {
+    int64_t next;
+    double value, early, rest, limit, differs;
+} decoding;
+
+/* A move: of the job at place i to place k, a swap of both, or of another way for the job at place i. */
+typedef struct {
+    enum { NONE, INSERTION, EXCHANGE, OTHER_WAY } kind;
+    int64_t i, k, way;
+} change;
+
 struct lists {
     const problem *of;
     const double *ramps, *weights, *alone;
-    bool is_sum;
+    bool is_sum, has_ways, is_decoding;
     uint64_t seed;
-    double best, now, objective, heats[2];
-    int64_t step, steps;
-    int64_t *order, *ways, *best_order, *best_ways, *free;
-    double *left;
+    double best, now, heats[2];
+    int64_t step, steps, tidied;
+    int64_t *order, *ways, *best_order, *best_ways, *best_allocations;
+    double *best_starts;
+    sums *sums;
     schedule placed, tried;
-    profile profile;
+    decoding decoding;
+    change change;
+    profile profile, parts[NUM_PARTS]; /* those of size 0 are to be made anew */
+    room room;
     filling filling;
     arena kept;
 };
@@ -56,11 +84,14 @@ static void place_all(lists *of, const double *ramps, const double *weights, con
     of->ways = PLACE(&of->kept, p->num_jobs, int64_t);
     of->best_order = PLACE(&of->kept, p->num_jobs, int64_t);
     of->best_ways = PLACE(&of->kept, p->num_jobs, int64_t);
-    of->free = PLACE(&of->kept, p->num_classes, int64_t);
-    of->left = PLACE(&of->kept, p->num_loads, double);
+    of->best_allocations = PLACE(&of->kept, p->num_jobs * p->num_classes, int64_t);
+    of->best_starts = PLACE(&of->kept, p->num_jobs, double);
+    of->sums = PLACE(&of->kept, p->num_jobs + 1, sums);
+    room_place(&of->room, &of->kept, p);
     schedule_place(&of->placed, &of->kept, p);
     schedule_place(&of->tried, &of->kept, p);
     profile_place(&of->profile, &of->kept, p);
+    for (int64_t part = 0; part < NUM_PARTS; part++) profile_place(of->parts + part, &of->kept, p);
     filling_place(&of->filling, &of->kept, p);
 }
 
@@ -96,7 +127,7 @@ int64_t lists_new(
     place_all(new, ramps, weights, alone);
     for (int64_t j = 0; j < num_jobs; j++) {
         new->best_order[j] = j;
-        new->best_ways[j] = 0;
+        new->has_ways = new->has_ways || p->num_classes > 1 || p->member_first[j + 1] - p->member_first[j] > 1;
     }
     made[0] = new;
     return 0;
@@ -123,7 +154,7 @@ static int64_t place_job(lists *of, int64_t j, placement *times, int64_t *alloca
         const int64_t highest = is_any ? num_levels - 1 : slowest % num_levels;
         for (int64_t member = first + lowest; member <= first + highest; member++) {
             const double start = profile_start(
-                &of->profile, p, member, is_any ? 0 : rule, p->releases[j], times->end, &of->filling, of->free, of->left);
+                &of->profile, p, member, is_any ? 0 : rule, p->releases[j], times->end, &of->filling, &of->room);
             if (start == INFINITY) continue;
             const double *durations = p->durations + p->shape_of[member] * p->num_classes;
             double duration = 0.0;
@@ -167,44 +198,136 @@ static bool try_job(lists *of, int64_t j, schedule *in) {
     return true;
 }
 
-/* Place what follows a place of the list, the others as they are; note its objective, and return what it costs, infinity
-   above a limit. No job costs less than alone, so a list above it on the way stays above. */
-static double decode(lists *of, int64_t first, double limit, double *objective) {
-    const problem *p = of->of;
-    double value = of->is_sum ? 0.0 : -INFINITY, early = 0.0, rest = 0.0;
-    *objective = INFINITY;
-    profile_begin(&of->profile, p);
-    for (int64_t j = 0; j < p->num_jobs && of->is_sum; j++) rest += of->alone[j];
-    for (int64_t i = 0; i < p->num_jobs; i++) {
-        const int64_t j = of->order[i];
-        const schedule *in = i < first ? &of->placed : &of->tried;
-        if (i >= first && !try_job(of, j, &of->tried)) return INFINITY;
-        const placement *times = in->times + j;
-        profile_hold(
-            &of->profile, times->start, times->end, in->allocations + j * p->num_classes, in->loads + j * p->num_loads);
-        early += of->weights[j] * times->end;
-        if (of->is_sum) {
-            value += times->cost;
-            rest -= of->alone[j];
-        } else {
-            value = later(value, times->cost);
-        }
-        if (value + early + rest > limit) return INFINITY;
-    }
-    *objective = value;
-    return value + early;
+static double joined(const lists *of, double value, double other) {
+    return of->is_sum ? value + other : later(value, other);
 }
 
-/* Make what was tried from a place of the list on part of its schedule. */
+static int64_t first_of(const lists *of, int64_t part) { return part * of->of->num_jobs / NUM_PARTS; }
+
+/* Take the jobs of the current schedule from a place to before another. */
+static void hold(lists *of, int64_t first, int64_t behind) {
+    const problem *p = of->of;
+    for (int64_t i = first; i < behind; i++) {
+        const int64_t j = of->order[i];
+        const placement *times = of->placed.times + j;
+        if (times->end > of->profile.times[0])
+            profile_hold(
+                &of->profile, times->start, times->end, of->placed.allocations + j * p->num_classes,
+                of->placed.loads + j * p->num_loads);
+    }
+}
+
+/* Make the profile before a part: of that before an earlier one, unless it goes back further than it needs to. */
+static void make_part(lists *of, int64_t part) {
+    const double since = of->sums[first_of(of, part)].release;
+    int64_t from = part;
+    while (from > 0 && !of->parts[from].size) from--;
+    if (of->parts[from].size && of->parts[from].times[0] == since) {
+        profile_copy(&of->profile, of->parts + from);
+        hold(of, first_of(of, from), first_of(of, part));
+    } else {
+        profile_begin(&of->profile, of->of, since);
+        hold(of, 0, first_of(of, part));
+    }
+}
+
+/* Decode the list anew from a place on. Nothing that follows starts before the least release of it, so the profile need
+   not go back further. */
+static void decode_from(lists *of, int64_t first, double limit) {
+    int64_t part = NUM_PARTS - 1;
+    while (first_of(of, part) > first) part--;
+    const int64_t begins = first_of(of, part);
+    profile *kept = of->parts + part;
+    if (!kept->size) {
+        make_part(of, part);
+        profile_copy(kept, &of->profile);
+    } else {
+        profile_copy(&of->profile, kept);
+    }
+    hold(of, begins, first);
+    const sums *here = of->sums + first;
+    of->decoding = (decoding){first, here->before, here->early, here->alone, limit, -INFINITY};
+    of->is_decoding = true;
+}
+
+/* Place the next job; return whether it has a place. */
+static bool place_next(lists *of) {
+    const problem *p = of->of;
+    decoding *now = &of->decoding;
+    const int64_t j = of->order[now->next++];
+    if (!try_job(of, j, &of->tried)) return false;
+    const placement *times = of->tried.times + j, *before = of->placed.times + j;
+    const int64_t *allocation = of->tried.allocations + j * p->num_classes;
+    profile_hold(&of->profile, times->start, times->end, allocation, of->tried.loads + j * p->num_loads);
+    now->value = joined(of, now->value, times->cost);
+    now->early += of->weights[j] * times->end;
+    now->rest -= of->alone[j];
+    const int64_t *held = of->placed.allocations + j * p->num_classes;
+    if (times->start != before->start || memcmp(allocation, held, (size_t)p->num_classes * sizeof(int64_t)))
+        now->differs = later(now->differs, later(times->end, before->end));
+    return true;
+}
+
+/* Decode on, and return whether that is done, with the cost of the list: infinity above the limit. No job costs less than
+   alone, so a list above it on the way stays above. Behind the last place that has changed nothing changes any more once
+   all that is placed otherwise has ended, now as before, when the next may start: those that follow see what they saw. */
+static bool decode_on(lists *of, int64_t last, double until, double *cost) {
+    const int64_t n = of->of->num_jobs;
+    decoding *now = &of->decoding;
+    *cost = INFINITY;
+    for (int64_t placed = 1; now->next < n; placed++) {
+        if (placed % LOOKS == 0 && clock_now() >= until) return false;
+        if (!place_next(of) || now->value + now->early + (of->is_sum ? now->rest : 0.0) > now->limit) return true;
+        const sums *next = of->sums + now->next, *end = of->sums + n;
+        if (now->next > last && now->next < n && now->differs <= next->release) {
+            now->value = of->is_sum ? now->value + end->before - next->before : later(now->value, next->greatest);
+            now->early = now->early + end->early - next->early;
+            break;
+        }
+    }
+    *cost = now->value + now->early;
+    return true;
+}
+
+/* Note for places of the current list, from the last before `behind` on, what may start from there on, and when. */
+static void sum_up(lists *of, int64_t first, int64_t behind) {
+    for (int64_t i = behind - 1; i >= first; i--) {
+        const sums *next = of->sums + i + 1;
+        const int64_t j = of->order[i];
+        of->sums[i].release = earlier(of->of->releases[j], next->release);
+        of->sums[i].alone = next->alone + of->alone[j];
+    }
+}
+
+/* Forget the profiles before parts that begin behind a place. */
+static void forget(lists *of, int64_t place) {
+    for (int64_t part = NUM_PARTS - 1; part >= 0 && first_of(of, part) > place; part--) of->parts[part].size = 0;
+}
+
+/* Make what was tried of places of the list, from the first to before the next to be decoded, part of its schedule. */
 static void keep(lists *of, int64_t first) {
     const size_t num_classes = (size_t)of->of->num_classes, num_loads = (size_t)of->of->num_loads;
-    for (int64_t i = first; i < of->of->num_jobs; i++) {
+    const int64_t n = of->of->num_jobs, behind = of->decoding.next;
+    const sums before = of->sums[behind];
+    for (int64_t i = first; i < behind; i++) {
         const size_t j = (size_t)of->order[i];
         const schedule *from = &of->tried, *to = &of->placed;
         to->times[j] = from->times[j];
         memcpy(to->allocations + j * num_classes, from->allocations + j * num_classes, num_classes * sizeof(int64_t));
         memcpy(to->loads + j * num_loads, from->loads + j * num_loads, num_loads * sizeof(double));
+        of->sums[i + 1].before = joined(of, of->sums[i].before, to->times[j].cost);
+        of->sums[i + 1].early = of->sums[i].early + of->weights[j] * to->times[j].end;
     }
+    sum_up(of, first, behind);
+    forget(of, first);
+    const double shift = of->sums[behind].before - before.before, early = of->sums[behind].early - before.early;
+    for (int64_t i = behind + 1; i <= n; i++) {
+        sums *at = of->sums + i;
+        at->before = of->is_sum ? at->before + shift : later(at[-1].before, of->placed.times[of->order[i - 1]].cost);
+        at->early += early;
+    }
+    for (int64_t i = behind - 1; i >= 0 && !of->is_sum; i--)
+        of->sums[i].greatest = later(of->placed.times[of->order[i]].cost, of->sums[i + 1].greatest);
 }
 
 static void copy_list(const lists *of, const int64_t *order, const int64_t *ways, int64_t *to_order, int64_t *to_ways) {
@@ -213,59 +336,89 @@ static void copy_list(const lists *of, const int64_t *order, const int64_t *ways
     memcpy(to_ways, ways, size);
 }
 
-static void keep_if_best(lists *of) {
-    if (of->objective >= of->best) return;
-    of->best = of->objective;
+/* Take the cost of the current list, and keep it where its objective is the least. */
+static void take(lists *of, double cost) {
+    of->now = cost;
+    if (of->decoding.value >= of->best) return;
+    of->best = of->decoding.value;
     copy_list(of, of->order, of->ways, of->best_order, of->best_ways);
+    for (int64_t j = 0; j < of->of->num_jobs; j++) of->best_starts[j] = of->placed.times[j].start;
+    const size_t size = (size_t)(of->of->num_jobs * of->of->num_classes) * sizeof(int64_t);
+    memcpy(of->best_allocations, of->placed.allocations, size);
 }
 
-/* Make a list the current one. */
-static void go_to(lists *of, const int64_t *order, const int64_t *ways) {
-    copy_list(of, order, ways, of->order, of->ways);
-    of->now = decode(of, 0, INFINITY, &of->objective);
-    keep(of, 0);
+/* Begin to decode the current list from its beginning. */
+static void open_list(lists *of) {
+    const int64_t n = of->of->num_jobs;
+    of->sums[n] = (sums){INFINITY, 0.0, -INFINITY, 0.0, 0.0};
+    sum_up(of, 0, n);
+    forget(of, -1);
+    of->sums[0].before = of->is_sum ? 0.0 : -INFINITY;
+    of->sums[0].early = 0.0;
+    of->change = (change){NONE, 0, 0, 0};
+    decode_from(of, 0, INFINITY);
 }
 
-static bool is_list(const lists *of, const int64_t *order) {
-    for (int64_t j = 0; j < of->of->num_jobs; j++) of->order[j] = -1;
-    for (int64_t i = 0; i < of->of->num_jobs; i++) {
-        if (order[i] < 0 || order[i] >= of->of->num_jobs || of->order[order[i]] == order[i]) return false;
-        of->order[order[i]] = order[i];
+static bool is_permutation(int64_t *marks, const int64_t *order, int64_t size) {
+    for (int64_t j = 0; j < size; j++) marks[j] = -1;
+    for (int64_t i = 0; i < size; i++) {
+        if (order[i] < 0 || order[i] >= size || marks[order[i]] >= 0) return false;
+        marks[order[i]] = i;
     }
     return true;
 }
 
-int64_t lists_consider(lists *of, int64_t num_jobs, const int64_t *order, const int64_t *ways) {
+int64_t lists_begin(
+    lists *of, int64_t num_jobs, const int64_t *order, const int64_t *ways, int64_t steps, double first_heat,
+    double last_heat) {
     const problem *p = of->of;
     if (num_jobs != p->num_jobs) return FAULT(OUT_OF_RANGE, 1);
-    of->steps = of->step = 0;
-    if (!is_list(of, order)) return FAULT(OUT_OF_ORDER, ORDER);
+    if (steps < 0) return FAULT(OUT_OF_RANGE, STEPS);
+    if (steps && !(first_heat > 0.0 && first_heat < INFINITY)) return FAULT(OUT_OF_RANGE, HEATS);
+    if (steps && !(last_heat > 0.0 && last_heat < INFINITY)) return FAULT(OUT_OF_RANGE, HEATS + 1);
     for (int64_t j = 0; j < num_jobs; j++)
         if (ways[j] < 0 || ways[j] / p->num_rules >= 2 * (p->member_first[j + 1] - p->member_first[j]))
             return FAULT(OUT_OF_RANGE, WAYS);
-    go_to(of, order, ways);
-    keep_if_best(of);
+    of->is_decoding = false;
+    of->step = of->steps = 0;
+    if (!is_permutation(of->order, order, num_jobs)) return FAULT(OUT_OF_ORDER, ORDER);
+    copy_list(of, order, ways, of->order, of->ways);
+    of->steps = steps;
+    of->tidied = of->is_sum && !of->has_ways ? -1 : 0;
+    of->heats[0] = first_heat;
+    of->heats[1] = last_heat;
+    open_list(of);
     return 0;
 }
 
-int64_t lists_begin(lists *of, int64_t steps, double first_heat, double last_heat) {
-    if (steps < 0) return FAULT(OUT_OF_RANGE, STEPS);
-    if (of->best < INFINITY && !isfinite(first_heat)) return FAULT(NOT_A_NUMBER, HEATS);
-    if (of->best < INFINITY && !isfinite(last_heat)) return FAULT(NOT_A_NUMBER, HEATS + 1);
-    of->step = 0;
-    of->steps = of->best < INFINITY ? steps : 0;
-    of->heats[0] = first_heat;
-    of->heats[1] = last_heat;
-    go_to(of, of->best_order, of->best_ways);
-    return 0;
-}
+/* Return a random number from 0 to below another. */
+static int64_t draw_below(lists *of, int64_t number) { return (int64_t)(draw(&of->seed) * (double)number); }
 
 /* Draw two places of a list, mostly few apart. */
 static void draw_places(lists *of, int64_t *i, int64_t *k) {
     const int64_t n = of->of->num_jobs;
-    *i = (int64_t)(draw(&of->seed) * (double)n);
+    *i = draw_below(of, n);
     const int64_t width = (int64_t)exp(draw(&of->seed) * log((double)larger(2, n)));
     *k = smaller(n - 1, larger(0, *i + (draw(&of->seed) < 0.5 ? width : -width)));
+}
+
+/* Draw the places of a job that waits and of one that starts meanwhile, in either order; equal ones where none is found.
+   The list is about in the order of its starts. */
+static void draw_aimed(lists *of, int64_t *i, int64_t *k) {
+    const placement *times = of->placed.times;
+    for (int64_t trial = 0; trial < TRIALS; trial++) {
+        const int64_t waits = draw_below(of, of->of->num_jobs), j = of->order[waits];
+        const double release = of->of->releases[j];
+        if (!waits || times[j].start <= release) continue;
+        int64_t first = waits - 1;
+        while (first > 0 && times[of->order[first - 1]].start >= release) first--;
+        const int64_t other = first + draw_below(of, waits - first);
+        const bool is_first = draw(&of->seed) < 0.5;
+        *i = is_first ? waits : other;
+        *k = is_first ? other : waits;
+        return;
+    }
+    *i = *k = 0;
 }
 
 /* Take the job at place i to place k, or swap the two. */
@@ -280,60 +433,100 @@ static void move(int64_t *order, int64_t i, int64_t k, bool is_insert) {
 static int64_t another_way(lists *of, int64_t j) {
     const problem *p = of->of;
     const int64_t num_levels = p->member_first[j + 1] - p->member_first[j];
-    int64_t level = (int64_t)(draw(&of->seed) * (double)num_levels);
+    int64_t level = draw_below(of, num_levels);
     if (draw(&of->seed) < ALONE) level += num_levels;
-    return level * p->num_rules + (int64_t)(draw(&of->seed) * (double)p->num_rules);
+    return level * p->num_rules + draw_below(of, p->num_rules);
 }
 
-/* Make one step of annealing. */
-static void step(lists *of) {
+/* Put the list, which nearly is, in the order of its starts, by insertion. */
+static void sort(lists *of) {
+    const placement *times = of->placed.times;
+    for (int64_t i = 1; i < of->of->num_jobs; i++) {
+        const int64_t j = of->order[i];
+        int64_t k = i;
+        for (; k > 0 && times[of->order[k - 1]].start > times[j].start; k--) of->order[k] = of->order[k - 1];
+        of->order[k] = j;
+    }
+}
+
+static void propose(lists *of) {
     const double share = (double)of->step / (double)of->steps;
-    const double heat = of->heats[0] + (of->heats[1] - of->heats[0]) * share;
-    const double limit = of->now - heat * log(1.0 - draw(&of->seed)), kind = draw(&of->seed);
-    int64_t i = (int64_t)(draw(&of->seed) * (double)of->of->num_jobs), k = i, way = 0;
-    const int64_t j = of->order[i];
+    const double heat = of->heats[0] * pow(of->heats[1] / of->heats[0], share);
+    const double limit = of->now - heat * log(1.0 - draw(&of->seed));
+    const double kind = draw(&of->seed) * (of->has_ways ? 1.0 : INSERT + SWAP);
+    const int64_t i = draw_below(of, of->of->num_jobs);
+    change *by = &of->change;
+    *by = (change){OTHER_WAY, i, i, 0};
     if (kind < INSERT + SWAP) {
-        draw_places(of, &i, &k);
-        if (i == k) return;
-        move(of->order, i, k, kind < INSERT);
+        by->kind = kind < INSERT ? INSERTION : EXCHANGE;
+        if (of->is_sum && !of->has_ways && draw(&of->seed) < AIMED) draw_aimed(of, &by->i, &by->k);
+        else draw_places(of, &by->i, &by->k);
+        if (by->i == by->k) by->kind = NONE;
+        else move(of->order, by->i, by->k, by->kind == INSERTION);
     } else {
-        way = of->ways[j];
-        of->ways[j] = another_way(of, j);
-        if (of->ways[j] == way) return;
+        int64_t *way = of->ways + of->order[i];
+        by->way = *way;
+        *way = another_way(of, of->order[i]);
+        if (*way == by->way) by->kind = NONE;
     }
-    double objective;
-    const double cost = decode(of, smaller(i, k), limit, &objective);
-    if (cost <= limit) {
-        keep(of, smaller(i, k));
-        of->now = cost;
-        of->objective = objective;
-    } else if (kind < INSERT + SWAP) {
-        move(of->order, k, i, kind < INSERT);
+    if (by->kind == NONE) of->step++;
+    else decode_from(of, smaller(by->i, by->k), limit);
+}
+
+static void undo(lists *of) {
+    const change *by = &of->change;
+    if (by->kind == OTHER_WAY) of->ways[of->order[by->i]] = by->way;
+    else move(of->order, by->k, by->i, by->kind == INSERTION);
+}
+
+/* Take a decoded list, of a cost, if it is below its limit, or else return to the one before. Where the current one has
+   no schedule there is nothing to anneal. */
+static void settle(lists *of, double cost) {
+    const change *by = &of->change;
+    of->is_decoding = false;
+    if (by->kind != NONE) of->step++;
+    if (cost <= of->decoding.limit && cost < INFINITY) {
+        keep(of, smaller(by->i, by->k));
+        take(of, cost);
+    } else if (by->kind != NONE) {
+        undo(of);
     } else {
-        of->ways[j] = way;
+        of->steps = of->step;
     }
 }
 
-int64_t lists_anneal(lists *of, double seconds) {
-    const double until = clock_now() + seconds;
-    while (of->step < of->steps) {
-        step(of);
-        of->step++;
-        keep_if_best(of);
-        if (clock_now() >= until) break;
+/* Begin a step of annealing. Sums of costs lose digits from step to step, so they are made anew now and then. */
+static void begin_step(lists *of) {
+    if (of->step % TIDIED || of->tidied == of->step) {
+        propose(of);
+        return;
     }
-    return of->steps - of->step;
+    of->tidied = of->step;
+    if (of->is_sum && !of->has_ways) sort(of);
+    open_list(of);
+}
+
+int64_t lists_go_on(lists *of, double seconds) {
+    const double until = clock_now() + seconds;
+    for (int64_t begun = 1; of->is_decoding || of->step < of->steps; begun++) {
+        if (begun % LOOKS == 0 && clock_now() >= until) return 1;
+        if (!of->is_decoding) begin_step(of);
+        double cost;
+        const change *by = &of->change;
+        if (!of->is_decoding) continue;
+        if (!decode_on(of, by->kind == NONE ? of->of->num_jobs : larger(by->i, by->k), until, &cost)) return 1;
+        settle(of, cost);
+    }
+    return 0;
 }
 
 int64_t lists_best(
-    lists *of, int64_t num_jobs, int64_t num_classes, int64_t *order, int64_t *ways, double *starts,
+    const lists *of, int64_t num_jobs, int64_t num_classes, int64_t *order, int64_t *ways, double *starts,
     int64_t *allocations) {
     if (num_jobs != of->of->num_jobs) return FAULT(OUT_OF_RANGE, 1);
     if (num_classes != of->of->num_classes) return FAULT(OUT_OF_RANGE, 2);
-    of->steps = of->step = 0;
-    go_to(of, of->best_order, of->best_ways);
-    copy_list(of, of->order, of->ways, order, ways);
-    for (int64_t j = 0; j < num_jobs; j++) starts[j] = of->placed.times[j].start;
-    memcpy(allocations, of->placed.allocations, (size_t)(num_jobs * num_classes) * sizeof(int64_t));
+    copy_list(of, of->best_order, of->best_ways, order, ways);
+    memcpy(starts, of->best_starts, (size_t)num_jobs * sizeof(double));
+    memcpy(allocations, of->best_allocations, (size_t)(num_jobs * num_classes) * sizeof(int64_t));
     return 0;
 }

@@ -16,24 +16,22 @@ ENGINE(int64_t) lists_new(
     const double alone[num_jobs]);
 ENGINE(void) lists_free(lists *of);
 
-/* Keep a list if its objective is less than that of the best. A way is level * rules + rule, where levels from the number
-   of the job's on stand for one alone, those below for the slowest that it may take. */
-ENGINE(int64_t) lists_consider(
-    lists *of, int64_t num_jobs, const int64_t order[num_jobs], const int64_t ways[num_jobs]);
+/* Make a list the current one, and begin so many steps of annealing; the temperature falls from one to another, by equal
+   factors. A way is level * rules + rule, where levels from the number of the job's on stand for one alone, those below
+   for the slowest that it may take. */
+ENGINE(int64_t) lists_begin(
+    lists *of, int64_t num_jobs, const int64_t order[num_jobs], const int64_t ways[num_jobs], int64_t steps,
+    double first_heat, double last_heat);
 
-/* Begin a round of so many steps at the best list, of none where none has a schedule; the temperature falls from one to
-   another. */
-ENGINE(int64_t) lists_begin(lists *of, int64_t steps, double first_heat, double last_heat);
+/* Go on for about so many seconds; return 0 once all is done. */
+ENGINE(int64_t) lists_go_on(lists *of, double seconds);
 
-/* Go on with the round for about so many seconds; return how many steps are left. */
-ENGINE(int64_t) lists_anneal(lists *of, double seconds);
-
-/* Return the objective of the best list, infinity where none has a schedule. */
+/* Return the least objective of all lists that were current; infinity where none has a schedule. */
 ENGINE(double) lists_value(const lists *of);
 
-/* Write the best list and its schedule. */
+/* Write the list that has it, and its schedule. */
 ENGINE(int64_t) lists_best(
-    lists *of, int64_t num_jobs, int64_t num_classes, int64_t order[num_jobs], int64_t ways[num_jobs],
+    const lists *of, int64_t num_jobs, int64_t num_classes, int64_t order[num_jobs], int64_t ways[num_jobs],
     double starts[num_jobs], int64_t allocations[num_jobs * num_classes]);
 
 #endif

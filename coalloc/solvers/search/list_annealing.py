@@ -1,7 +1,8 @@
-"""Annealing of lists on several classes of processors, in the engine: for sums, and the latest end of a few dozen jobs.
+"""Annealing of lists in the engine: of an order of the jobs, and of the way in which each is placed.
 
-The lists are those of :mod:`coalloc.solvers.search.annealing`: an order of the jobs, and the way of each. The engine
-(``lists.h``) makes some hundred times as many schedules of them. Rounds, each longer than the one before, begin at the
+The lists are those of :mod:`coalloc.solvers.search.annealing`; the engine (``lists.h``) makes some hundred times as
+many schedules of them, of costs that are ramps. Where all processors are equal an order says all, and a sum is annealed
+mostly by moves of a job that waits and one that starts meanwhile. Rounds, each longer than the one before, begin at the
 best list.
 """
 
@@ -22,7 +23,6 @@ from coalloc.rules.serial_sgs import FILLING_RULES, Generation, named_orders
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import earliness_weights
-from coalloc.solvers.search.growth import is_worth_compiling, may_compile
 from coalloc.solvers.search.problem_tables import Tables
 from coalloc.solvers.search.rounds import anneal_in_rounds
 
@@ -31,12 +31,14 @@ Ints = NDArray[np.int64]
 
 FIRST_ROUND = 100
 """Steps of the first round, per job."""
+MOST_ENTRIES = 20_000
+"""Jobs times classes up to which a list is decoded often enough."""
 ROUNDS = 8
 """Rounds at most."""
 LOOK = 0.05
 """Seconds of one call of the engine, about."""
-HEATS = (0.004, 0.0005)
-"""Temperatures at which a round begins and ends, as shares of the best objective."""
+HEATS = {True: (1.5, 0.004), False: (0.05, 0.001)}
+"""Temperatures at which a round for a sum, and for a maximum, begins and ends, in mean costs of a job's run time."""
 EARLY = 0.3
 """How much early ends count (:data:`coalloc.solvers.search.annealing.EARLINESS`), of what they do in a short search."""
 SHARE = 0.4
@@ -48,40 +50,50 @@ class Costs:
     """What a list costs, as the engine takes it.
 
     ``ramps``, shape ``(shapes, classes, 3)``, are floor, slope and intercept of what a job costs by its start (ticks)
-    on its slowest class; ``weights`` and ``alone``, by job, what a tick of its end costs beside, and its least cost.
+    on its slowest class; ``weights`` and ``alone``, by job, what a tick of its end costs beside a maximum, and its
+    least cost. A round begins and ends at the temperatures ``heats``.
     """
 
     is_sum: bool
     ramps: Floats
     weights: Floats
     alone: Floats
+    heats: tuple[float, float]
 
     @classmethod
     def of(cls, criterion: Criterion) -> Costs | None:
         """Return the costs of a criterion; None where they are no ramps."""
-        problem, rows = criterion.problem, []
-        for j, job in enumerate(problem.jobs):
-            for shape in problem.allocations.shapes(job):
-                ramps = [criterion.ramp(j, duration) for duration in problem.allocations.class_ticks(shape)]
-                if None in ramps:
-                    return None
-                rows.append(ramps)
-        weights = EARLY * np.array(earliness_weights(criterion))
-        return cls(criterion.is_sum, np.array(rows, dtype=float), weights, np.array(criterion.alone, dtype=float))
+        problem, is_sum = criterion.problem, criterion.is_sum
+        shapes = [(j, shape) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job)]
+        ticks = [problem.allocations.class_ticks(shape) for _, shape in shapes]
+        ramps = [[criterion.ramp(j, duration) for duration in of] for (j, _), of in zip(shapes, ticks, strict=True)]
+        if any(None in of for of in ramps):
+            return None
+        found = np.array(ramps, dtype=float)
+        weights = np.zeros(len(problem.jobs)) if is_sum else EARLY * np.array(earliness_weights(criterion))
+        unit = float((found[:, :, 1] * np.array(ticks)).mean())
+        first, last = (unit * heat for heat in HEATS[is_sum])
+        return cls(is_sum, found, weights, np.array(criterion.alone, dtype=float), (first, last))
 
 
 class ListAnnealing:
-    """Rounds of annealing of one problem, from a list; the ``best`` has the objective ``value``."""
+    """Rounds of annealing of one problem, from the best of the lists that were considered."""
 
     def __init__(self, problem: Problem, costs: Costs, seed: int) -> None:
-        self._generation, self._problem = Generation(problem), problem
+        self._generation, self._costs = Generation(problem), costs
         self._tables = Tables.of(self._generation, [[-float(n) for n in range(len(of))] for of in problem.levels])
         num_shapes, num_classes, _ = costs.ramps.shape
         self._sizes = len(problem.jobs), num_classes
         first_seed = int(np.random.default_rng(seed).integers(1, 2**63))
-        arrays = costs.ramps, costs.weights, costs.alone
         self._lists = engine().lists_new(
-            self._tables.handle, *self._sizes, num_shapes, int(costs.is_sum), first_seed, *arrays
+            self._tables.handle,
+            *self._sizes,
+            num_shapes,
+            int(costs.is_sum),
+            first_seed,
+            costs.ramps,
+            costs.weights,
+            costs.alone,
         )
 
     @property
@@ -89,27 +101,36 @@ class ListAnnealing:
         """The objective of the best list; infinity where none has a schedule."""
         return float(engine().lists_value(self._lists))
 
-    def consider(self, order: Sequence[int], ways: Sequence[int]) -> None:
-        """Take a list where it is better than the best."""
+    def consider(self, order: Sequence[int], ways: Sequence[int], deadline: float = math.inf) -> None:
+        """Take a list where it is better than the best, and its schedule is made by the deadline."""
         arrays = np.array(order, dtype=np.int64), np.array(ways, dtype=np.int64)
-        engine().lists_consider(self._lists, self._sizes[0], *arrays)
+        self._anneal(arrays, 0, deadline)
 
     def round(self, steps: int, deadline: float = math.inf) -> None:
         """Anneal for so many steps, or until the deadline (``time.perf_counter()``, s)."""
-        first, last = (abs(self.value) * heat for heat in HEATS)
-        engine().lists_begin(self._lists, steps, first, last)
-        while (left := deadline - time.perf_counter()) > 0.0 and engine().lists_anneal(self._lists, min(left, LOOK)):
+        if math.isfinite(self.value):
+            self._anneal(self._best()[:2], steps, deadline)
+
+    def _anneal(self, jobs: tuple[Ints, Ints], steps: int, deadline: float) -> None:
+        """Anneal from a list, order and ways."""
+        engine().lists_begin(self._lists, self._sizes[0], *jobs, steps, *self._costs.heats)
+        while (left := deadline - time.perf_counter()) > 0.0 and engine().lists_go_on(self._lists, min(left, LOOK)):
             pass
 
-    def best(self) -> tuple[Ints, Ints, list[Assignment]]:
-        """Return the best list, order and ways, and its schedule in the order of starts."""
+    def _best(self) -> tuple[Ints, Ints, Floats, Ints]:
+        """Return order, ways, starts and allocations of the best list."""
         num_jobs, num_classes = self._sizes
         order, ways, allocations = (np.empty(n, np.int64) for n in (num_jobs, num_jobs, num_jobs * num_classes))
         starts = np.empty(num_jobs)
         engine().lists_best(self._lists, *self._sizes, order, ways, starts, allocations)
-        used = [tuple(row) for row in allocations.reshape(num_jobs, num_classes).tolist()]
-        in_order = sorted((start, j) for j, start in enumerate(starts.tolist()))
-        return order, ways, [Assignment(j, start, self._generation.mode(j, used[j])) for start, j in in_order]
+        return order, ways, starts, allocations.reshape(num_jobs, num_classes)
+
+    def best(self) -> tuple[list[int], list[int], list[Assignment]]:
+        """Return the best list, order and ways, and its schedule in the order of starts."""
+        order, ways, starts, allocations = (part.tolist() for part in self._best())
+        in_order = sorted((start, j) for j, start in enumerate(starts))
+        modes = [self._generation.mode(j, tuple(used)) for j, used in enumerate(allocations)]
+        return order, ways, [Assignment(j, start, modes[j]) for start, j in in_order]
 
 
 def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
@@ -122,25 +143,27 @@ def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
     return found
 
 
-def _consider_first(annealing: ListAnnealing, problem: Problem, assignments: Sequence[Assignment]) -> None:
+def _consider_first(
+    annealing: ListAnnealing, problem: Problem, assignments: Sequence[Assignment], deadline: float
+) -> None:
     """Consider the order of a schedule, with its levels or any, and the named orders."""
     num_rules, order = len(FILLING_RULES), [a.job for a in sorted(assignments, key=lambda a: (a.start, a.job))]
     widest = [len(levels) - 1 for levels in problem.levels]
     alone = [level + len(of) for level, of in zip(_levels(problem, assignments), problem.levels, strict=True)]
     for rule in range(num_rules):
         for levels in (widest, alone):
-            annealing.consider(order, [level * num_rules + rule for level in levels])
+            annealing.consider(order, [level * num_rules + rule for level in levels], deadline)
     for named in named_orders(problem):
-        annealing.consider(named, [level * num_rules for level in widest])
+        annealing.consider(named, [level * num_rules for level in widest], deadline)
 
 
 def _run(incumbent: Incumbent) -> None:
     """Anneal in rounds from the best assignments."""
     problem, costs = incumbent.problem, Costs.of(incumbent.criterion)
-    if costs is None:
+    if costs is None or costs.heats[0] <= 0.0:
         return
     annealing = ListAnnealing(problem, costs, incumbent.state.options.seed + incumbent.attempt)
-    _consider_first(annealing, problem, incumbent.best)
+    _consider_first(annealing, problem, incumbent.best, incumbent.deadline)
 
     def round_of(steps: int, deadline: float) -> list[Assignment]:
         annealing.round(steps, deadline)
@@ -151,8 +174,9 @@ def _run(incumbent: Incumbent) -> None:
 
 def _accepts(incumbent: Incumbent) -> bool:
     problem = incumbent.problem
-    is_asked = incumbent.is_free and not incumbent.is_large and len(problem.classes) > 1 and bool(incumbent.best)
-    return is_asked and is_worth_compiling(incumbent) and may_compile(problem)
+    is_known = incumbent.is_free and not problem.allocations.restricts_spreads and bool(incumbent.best)
+    is_asked = len(problem.classes) == 1 or not incumbent.is_large
+    return is_known and is_asked and len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
 
 
 METHOD = Method("list annealing", _run, _accepts, share=SHARE, repeats=True)
