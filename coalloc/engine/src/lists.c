@@ -30,8 +30,8 @@ typedef struct {
     double release, alone, greatest, before, early;
 } sums;
 
-/* A list that is being decoded: the next place, what has been placed so far costs and costs beside, what the rest costs at
-   least, the limit for all, and by when the last job ends that is placed otherwise than in the current schedule. */
+/* A list that is being decoded: the next place, what has been placed so far costs and costs beside, what the rest costs
+   at least, the limit for all, and by when the last job ends that is placed otherwise than in the current schedule. */
 typedef struct {
     int64_t next;
     double value, early, rest, limit, differs;
@@ -103,7 +103,8 @@ static bool has_nan(const double *numbers, int64_t size) {
 
 int64_t lists_new(
     lists *made[1], const problem *p, int64_t num_jobs, int64_t num_classes, int64_t num_shapes, int64_t is_sum,
-    uint64_t seed, const double *ramps, const double *weights, const double *alone) {
+    uint64_t seed, const double ramps[num_shapes * num_classes * 3], const double weights[num_jobs],
+    const double alone[num_jobs]) {
     if (num_jobs != p->num_jobs || !num_jobs) return FAULT(OUT_OF_RANGE, NUM_JOBS);
     if (num_classes != p->num_classes) return FAULT(OUT_OF_RANGE, NUM_CLASSES);
     if (num_shapes != p->num_shapes) return FAULT(OUT_OF_RANGE, NUM_SHAPES);
@@ -268,9 +269,10 @@ static bool place_next(lists *of) {
     return true;
 }
 
-/* Decode on, and return whether that is done, with the cost of the list: infinity above the limit. No job costs less than
-   alone, so a list above it on the way stays above. Behind the last place that has changed nothing changes any more once
-   all that is placed otherwise has ended, now as before, when the next may start: those that follow see what they saw. */
+/* Decode on, and return whether that is done, with the cost of the list: infinity above the limit. No job costs less
+   than alone, so a list above it on the way stays above. Behind the last place that has changed nothing changes any
+   more once all that is placed otherwise has ended, now as before, when the next may start: those that follow see the
+   same profile. */
 static bool decode_on(lists *of, int64_t last, double until, double *cost) {
     const int64_t n = of->of->num_jobs;
     decoding *now = &of->decoding;
@@ -289,7 +291,7 @@ static bool decode_on(lists *of, int64_t last, double until, double *cost) {
     return true;
 }
 
-/* Note for places of the current list, from the last before `behind` on, what may start from there on, and when. */
+/* Sum up over places of the current list, from the last before `behind` down to the first, what follows each. */
 static void sum_up(lists *of, int64_t first, int64_t behind) {
     for (int64_t i = behind - 1; i >= first; i--) {
         const sums *next = of->sums + i + 1;
@@ -369,8 +371,8 @@ static bool is_permutation(int64_t *marks, const int64_t *order, int64_t size) {
 }
 
 int64_t lists_begin(
-    lists *of, int64_t num_jobs, const int64_t *order, const int64_t *ways, int64_t steps, double first_heat,
-    double last_heat) {
+    lists *of, int64_t num_jobs, const int64_t order[num_jobs], const int64_t ways[num_jobs], int64_t steps,
+    double first_heat, double last_heat) {
     const problem *p = of->of;
     if (num_jobs != p->num_jobs) return FAULT(OUT_OF_RANGE, 1);
     if (steps < 0) return FAULT(OUT_OF_RANGE, STEPS);
@@ -402,8 +404,8 @@ static void draw_places(lists *of, int64_t *i, int64_t *k) {
     *k = smaller(n - 1, larger(0, *i + (draw(&of->seed) < 0.5 ? width : -width)));
 }
 
-/* Draw the places of a job that waits and of one that starts meanwhile, in either order; equal ones where none is found.
-   The list is about in the order of its starts. */
+/* Draw the places of a job that waits and of one that starts meanwhile, in either order; equal ones where none is
+   found. The list is about in the order of its starts. */
 static void draw_aimed(lists *of, int64_t *i, int64_t *k) {
     const placement *times = of->placed.times;
     for (int64_t trial = 0; trial < TRIALS; trial++) {
@@ -521,8 +523,8 @@ int64_t lists_go_on(lists *of, double seconds) {
 }
 
 int64_t lists_best(
-    const lists *of, int64_t num_jobs, int64_t num_classes, int64_t *order, int64_t *ways, double *starts,
-    int64_t *allocations) {
+    const lists *of, int64_t num_jobs, int64_t num_classes, int64_t order[num_jobs], int64_t ways[num_jobs],
+    double starts[num_jobs], int64_t allocations[num_jobs * num_classes]) {
     if (num_jobs != of->of->num_jobs) return FAULT(OUT_OF_RANGE, 1);
     if (num_classes != of->of->num_classes) return FAULT(OUT_OF_RANGE, 2);
     copy_list(of, of->best_order, of->best_ways, order, ways);

@@ -16,9 +16,9 @@ ENGINE(int64_t) lists_new(
     const double alone[num_jobs]);
 ENGINE(void) lists_free(lists *of);
 
-/* Make a list the current one, and begin so many steps of annealing; the temperature falls from one to another, by equal
-   factors. A way is level * rules + rule, where levels from the number of the job's on stand for one alone, those below
-   for the slowest that it may take. */
+/* Make a list the current one, and begin so many steps of annealing; the temperature falls from one to another, by
+   equal factors. A way is level * rules + rule, where levels from the number of the job's on stand for one alone, those
+   below for the slowest that it may take. */
 ENGINE(int64_t) lists_begin(
     lists *of, int64_t num_jobs, const int64_t order[num_jobs], const int64_t ways[num_jobs], int64_t steps,
     double first_heat, double last_heat);

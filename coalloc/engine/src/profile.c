@@ -44,8 +44,8 @@ int64_t profile_step(const profile *of, double time) {
     return low;
 }
 
-/* Make a step begin at a time, which is not before the first; return it. Numbers of classes and loads are parameters here
-   and below, for where they are 1 and 0 compilers leave the loops out. */
+/* Make a step begin at a time, which is not before the first; return it. Numbers of classes and loads are parameters
+   here and below, for where they are 1 and 0 compilers leave the loops out. */
 static inline int64_t split(profile *of, double time, int64_t classes, int64_t loads) {
     const int64_t i = profile_step(of, time);
     if (i < of->size && of->times[i] == time) return i;

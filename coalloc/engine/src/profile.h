@@ -5,8 +5,8 @@
 
 #include "filling.h"
 
-/* Steps in the order of their times; each lasts until the next, the last for ever. By step free processors of each class,
-   and what is left of each resource. */
+/* Steps in the order of their times; each lasts until the next, the last for ever. By step free processors of each
+   class, and what is left of each resource. */
 typedef struct {
     int64_t size, num_classes, num_loads;
     double *times, *left;
