@@ -26,6 +26,26 @@ static bool are_numbers(const double *numbers, int64_t size) {
     return true;
 }
 
+static bool is_sum_within(const int64_t *numbers, int64_t size, int64_t most) {
+    for (int64_t i = 0; i < size; most -= numbers[i++])
+        if (numbers[i] > most) return false;
+    return true;
+}
+
+/* Whether no class comes twice in an order, and what closes at a place has the class of the place. Fillings rely on
+   both: they look up what a job asks by its tasks on all classes of a load. */
+static bool are_fillable(const problem *p) {
+    for (int64_t order = 0; order < p->num_orders; order++)
+        for (int64_t i = p->place_first[order]; i < p->place_first[order + 1]; i++) {
+            const int64_t g = p->place_class[i];
+            for (int64_t before = p->place_first[order]; before < i; before++)
+                if (p->place_class[before] == g) return false;
+            for (int64_t q = p->closing_first[i]; q < p->closing_first[i + 1]; q++)
+                if (!p->below[p->closing[q] * p->num_classes + g]) return false;
+        }
+    return true;
+}
+
 static int64_t fault_of(const problem *p) {
     const int64_t most = INT64_MAX / 4;
 #define WITHIN(array, size, lowest, highest, parameter) \
@@ -65,18 +85,17 @@ static int64_t fault_of(const problem *p) {
     WITHIN(most, p->num_shapes * p->num_classes, 0, most, MOST);
     WITHIN(held, p->num_held * p->num_classes, 0, most, HELD);
     WITHIN(capacities, p->num_classes, 0, most, CAPACITIES);
-    int64_t total = 0;
-    for (int64_t g = 0; g < p->num_classes; g++) {
-        if (p->capacities[g] > most - total) return FAULT(TOO_LARGE, CAPACITIES);
-        total += p->capacities[g];
-    }
+    if (!is_sum_within(p->capacities, p->num_classes, most)) return FAULT(TOO_LARGE, CAPACITIES);
+    if (!is_sum_within(p->held, p->num_held * p->num_classes, most)) return FAULT(TOO_LARGE, HELD);
+    if (!are_fillable(p)) return FAULT(OUT_OF_ORDER, PLACE_CLASS);
     for (int64_t m = 0; m < p->num_members; m++) { /* what a job asks of a load is looked up by its tasks */
         for (int64_t k = 0; k < p->num_loads; k++) {
             int64_t room = 0;
             for (int64_t g = 0; g < p->num_classes; g++)
                 if (p->below[k * p->num_classes + g]) room += p->capacities[g];
             const int64_t first = p->entry_first[p->shape_of[m] * p->num_loads + k];
-            if (first < 0 || first >= p->num_entries - smaller(room, p->tasks[m])) return FAULT(OUT_OF_RANGE, ENTRY_FIRST);
+            if (first < 0 || first >= p->num_entries - smaller(room, p->tasks[m]))
+                return FAULT(OUT_OF_RANGE, ENTRY_FIRST);
         }
     }
     return 0;
@@ -90,14 +109,21 @@ int64_t problem_new(
     int64_t num_jobs, int64_t num_classes, int64_t num_members, int64_t num_shapes, int64_t num_sets,
     int64_t num_rules, int64_t num_orders, int64_t num_places, int64_t num_closings, int64_t num_loads,
     int64_t num_memories, int64_t first_memory, int64_t num_entries, int64_t num_held, int64_t num_releases,
-    const double *releases, const int64_t *least_tasks, const double *arrivals, const int64_t *member_first,
-    const int64_t *job_of, const double *efficiency, const double *ticks, const int64_t *level_of,
-    const int64_t *tasks, const int64_t *set_of, const int64_t *shape_of, const int64_t *order_first,
-    const int64_t *place_first, const int64_t *place_class, const int64_t *closing_first, const int64_t *closing,
-    const uint8_t *below, const int64_t *entry_first, const double *entries, const int64_t *memory_class,
-    const double *memory_asked, const int64_t *most, const uint8_t *inside, const double *durations,
-    const double *limits, const int64_t *held, const double *held_loads, const double *held_until,
-    const int64_t *capacities) {
+    const double releases[num_jobs], const int64_t least_tasks[num_jobs], const double arrivals[num_releases],
+    const int64_t member_first[num_jobs + 1], const int64_t job_of[num_members],
+    const double efficiency[num_members], const double ticks[num_members], const int64_t level_of[num_members],
+    const int64_t tasks[num_members], const int64_t set_of[num_members], const int64_t shape_of[num_members],
+    const int64_t order_first[num_rules * (num_sets + 1)],
+    const int64_t place_first[num_orders + 1], const int64_t place_class[num_places],
+    const int64_t closing_first[num_places + 1], const int64_t closing[num_closings],
+    const uint8_t below[num_loads * num_classes],
+    const int64_t entry_first[num_shapes * num_loads], const double entries[num_entries],
+    const int64_t memory_class[num_memories], const double memory_asked[num_shapes],
+    const int64_t most[num_shapes * num_classes],
+    const uint8_t inside[num_sets * num_classes], const double durations[num_shapes * num_classes],
+    const double limits[num_loads],
+    const int64_t held[num_held * num_classes], const double held_loads[num_held * num_loads],
+    const double held_until[num_held], const int64_t capacities[num_classes]) {
     const problem given = {
         num_jobs, num_classes, num_members, num_shapes, num_sets, num_rules, num_orders, num_places, num_closings,
         num_loads, num_memories, first_memory, num_entries, num_held, num_releases,

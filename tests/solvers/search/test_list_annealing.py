@@ -1,11 +1,14 @@
-"""Annealing of lists on several classes: its schedules are those of serial generation, and it finds optima."""
+"""Annealing of lists: its schedules are those of serial generation, it finds optima of few jobs, and it repeats."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 
 import coalloc
+from coalloc.documents.errors import InternalError
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.instance.constraints import Constraint, MostTasks
 from coalloc.objectives import Criterion
@@ -13,6 +16,7 @@ from coalloc.problem import Problem, discretise
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, book
 from coalloc.solvers import list_schedules, portfolio
+from coalloc.solvers.search import list_annealing
 from coalloc.solvers.search.list_annealing import METHOD, Costs, ListAnnealing
 from coalloc.testing.brute_force import brute_force_oas
 
@@ -50,6 +54,23 @@ def crowded(seed: int) -> Instance:
     return Instance(platform, jobs, (RunningJob(Job("R", 2, 50.0), ("C1/0.0", "C2/0.1"), 17.0),))
 
 
+def pool(num_jobs: int, seed: int, processors: int = 6, running: tuple[RunningJob, ...] = ()) -> Instance:
+    """Return jobs that arrive over time on equal processors."""
+    rng = np.random.default_rng(seed)
+    jobs = [
+        Job(
+            f"J{i}",
+            int(rng.integers(1, processors + 1)),
+            float(rng.integers(1, 30)),
+            arrival=float(rng.integers(0, 4 * num_jobs)),
+            weight=float(rng.integers(0, 4)),
+            due_date=float(rng.integers(0, 6 * num_jobs)),
+        )
+        for i in range(num_jobs)
+    ]
+    return Instance(Platform((Cluster("C1", (NodeGroup(processors, 1.0),), 10.0),)), jobs, running)
+
+
 def annealing_of(problem: Problem, name: str = "makespan", seed: int = 0) -> ListAnnealing:
     return ListAnnealing(problem, Costs.of(Criterion.of(problem, name)), seed)
 
@@ -67,16 +88,14 @@ def listed(problem: Problem, order: list[int], ways: list[int]) -> list[tuple[in
 
 
 def assert_equal(problem: Problem) -> None:
-    """Make schedules of random lists in Python and compiled."""
+    """Make schedules of random lists in Python and in the engine."""
     rng = np.random.default_rng(0)
     for _ in range(5):
         order = rng.permutation(len(problem.jobs)).tolist()
         ways = [int(rng.integers(2 * len(levels) * len(FILLING_RULES))) for levels in problem.levels]
         annealing = annealing_of(problem)
         annealing.consider(order, ways)
-        assert sorted((a.job, a.start, a.mode.allocation) for a in annealing.assignments()) == listed(
-            problem, order, ways
-        )
+        assert sorted((a.job, a.start, a.mode.allocation) for a in annealing.best()[2]) == listed(problem, order, ways)
 
 
 @pytest.mark.parametrize("slot", [None, 3e4])
@@ -95,19 +114,68 @@ def test_so_they_do_where_a_constraint_counts_tasks():
     assert_equal(discretise(instance, 3e4, constraints=(FewOfEach(),)))
 
 
+def assert_consistent(criterion: Criterion, annealing: ListAnnealing) -> None:
+    """Make the schedule of the best list anew: steps place only what may change, and that must be the very same."""
+    order, ways, assignments = annealing.best()
+    assert criterion.value(assignments) == pytest.approx(annealing.value)
+    assert sorted((a.job, a.start, a.mode.allocation) for a in assignments) == listed(criterion.problem, order, ways)
+
+
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_what_a_list_costs_after_many_steps_is_what_its_schedule_costs(name):
-    criterion = Criterion.of(discretise(coalloc.generate("thesis-oas", seed=3, **POWERS), None), name)
+@pytest.mark.parametrize("parameters", [LINKS, TREE, POWERS], ids=["links", "tree", "powers"])
+def test_what_a_list_costs_after_many_steps_is_what_its_schedule_costs(parameters, name):
+    criterion = Criterion.of(discretise(coalloc.generate("thesis-oas", seed=3, **parameters), None), name)
     annealing = annealing_of(criterion.problem, name)
     annealing.consider(range(20), [0] * 20)
     before = annealing.value
     annealing.round(3_000)
     assert annealing.value < before
-    order, ways = (part.tolist() for part in annealing.best)
-    assert criterion.value(annealing.assignments()) == pytest.approx(annealing.value)
-    assert sorted((a.job, a.start, a.mode.allocation) for a in annealing.assignments()) == listed(
-        criterion.problem, order, ways
-    )
+    assert_consistent(criterion, annealing)
+
+
+@pytest.mark.parametrize("name", [*OBJECTIVES, "weighted-tardiness"])
+def test_so_it_is_on_equal_processors(name):
+    # Jobs arrive over time, so most steps place some jobs in the middle and leave those that follow.
+    running = (RunningJob(Job("R", 2, 50.0), ("C1/0", "C1/1"), 17.0),)
+    criterion = Criterion.of(discretise(pool(40, 1, running=running), None), name)
+    annealing = annealing_of(criterion.problem, name, seed=3)
+    annealing.consider(range(40), [0] * 40)
+    annealing.round(5_000)
+    assert_consistent(criterion, annealing)
+
+
+@pytest.mark.parametrize("instance", [pool(60, 1), crowded(1)], ids=["pool", "crowded"])
+def test_results_do_not_depend_on_where_calls_end(monkeypatch, instance):
+    problem, found = discretise(instance, None), []
+    for look in (0.0, 60.0):  # a call returns at the first look at the clock, or once all is done
+        monkeypatch.setattr(list_annealing, "LOOK", look)
+        annealing = annealing_of(problem, "total-response-time")
+        annealing.consider(range(len(problem.jobs)), [0] * len(problem.jobs))
+        annealing.round(2_000)
+        found.append(annealing.best())
+    assert found[0] == found[1]
+
+
+def test_nothing_is_annealed_past_the_deadline():
+    problem = discretise(pool(60, 1), None)
+    annealing = annealing_of(problem)
+    annealing.consider(range(60), [0] * 60, deadline=0.0)
+    assert math.isinf(annealing.value)
+    annealing.round(1_000)
+    assert math.isinf(annealing.value)
+
+
+def test_the_engine_refuses_what_is_no_list():
+    problem = discretise(pool(3, 0), None)
+    annealing = annealing_of(problem)
+    for order, ways, fault in (
+        ([0, 1, 1], [0] * 3, "order"),
+        ([0, 1, 3], [0] * 3, "order"),
+        ([0, 1, 2], [6] * 3, "ways"),
+    ):
+        # One level, two ways to take it, three rules: ways end before 6.
+        with pytest.raises(InternalError, match=fault):
+            annealing.consider(order, ways)
 
 
 def test_what_costs_no_ramp_is_left_to_others():
@@ -128,22 +196,33 @@ def test_few_jobs_come_to_the_optimum(seed, name):
     assert Criterion.of(problem, name).reported(annealing.value) == pytest.approx(best)
 
 
+@pytest.mark.parametrize("slot", [None, 4.0])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["total-response-time", "makespan"])
+def test_so_do_they_on_equal_processors(seed, slot, name):
+    instance = pool(4, seed, processors=4)
+    criterion = Criterion.of(discretise(instance, slot), name)
+    annealing = annealing_of(criterion.problem, name)
+    annealing.consider(range(4), [0] * 4)
+    annealing.round(3_000)
+    best = brute_force_oas(instance, slot, name).objective
+    assert criterion.reported(annealing.value) == pytest.approx(best)
+
+
 def test_the_same_seed_makes_the_same_list():
     found = []
     for seed in (5, 5, 6):
         annealing = annealing_of(discretise(coalloc.generate("thesis-oas", seed=2, **TREE), None), seed=seed)
         annealing.consider(range(20), [0] * 20)
         annealing.round(300)
-        found.append(annealing.best[0].tolist())
+        found.append(annealing.best()[0])
     assert found[0] == found[1] != found[2]
 
 
 @pytest.mark.parametrize("constraints", [(), (FewOfEach(),)], ids=["free", "counted"])
 def test_solve_takes_its_schedules(monkeypatch, constraints):
     monkeypatch.setattr(portfolio, "METHODS", (list_schedules.METHOD, METHOD))
-    instance = coalloc.generate("thesis-oas", seed=1, jobs=24, max_tasks=6)
-    result = coalloc.solve(
-        instance, objective="total-response-time", work_limit=2_000, time_limit=60.0, constraints=constraints
-    )
-    assert result.trace[-1].source == METHOD.name
-    assert coalloc.check(instance, result.schedule, constraints=constraints) == []
+    for instance in (coalloc.generate("thesis-oas", seed=1, jobs=24, max_tasks=6), pool(60, 4)):
+        result = coalloc.solve(instance, objective="total-response-time", work_limit=2_000, constraints=constraints)
+        assert result.trace[-1].source == METHOD.name
+        assert coalloc.check(instance, result.schedule, constraints=constraints) == []

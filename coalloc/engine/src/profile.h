@@ -1,0 +1,42 @@
+/* Profiles: what is free, step by step of time, and left of contended resources. */
+
+#ifndef PROFILE_H
+#define PROFILE_H
+
+#include "filling.h"
+
+/* Steps in the order of their times; each lasts until the next, the last for ever. By step free processors of each
+   class, and what is left of each resource. */
+typedef struct {
+    int64_t size, num_classes, num_loads;
+    double *times, *left;
+    int64_t *free;
+} profile;
+
+/* Room for what stays free, and left, over some time. */
+typedef struct {
+    int64_t *free;
+    double *left;
+} room;
+
+void room_place(room *made, arena *in, const problem *p);
+void profile_place(profile *made, arena *in, const problem *p);
+
+/* Make a profile that of what runs already, from a time on. */
+void profile_begin(profile *of, const problem *p, double since);
+
+void profile_copy(profile *to, const profile *from);
+
+/* Return the first step that does not begin before a time; how many there are where none does. */
+int64_t profile_step(const profile *of, double time);
+
+/* Take what is held from a start to an end, as far as the profile goes back. */
+void profile_hold(profile *of, double start, double end, const int64_t *allocation, const double *loads);
+
+/* Return the first start, from a release on, at which a member fits and would end before a time; infinity where there
+   is none. Its allocation is in the filling. */
+double profile_start(
+    const profile *of, const problem *p, int64_t member, int64_t rule, double release, double before, filling *found,
+    room *room);
+
+#endif
