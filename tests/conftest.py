@@ -11,6 +11,7 @@ import signal
 import pytest
 from hypothesis import settings
 
+from coalloc.solvers import named_bounds  # noqa: F401 takes all rows of the portfolio before a test patches it
 from coalloc.solvers.backends import cpsat
 
 settings.register_profile("dev", deadline=None, print_blob=True)

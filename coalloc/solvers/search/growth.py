@@ -161,22 +161,22 @@ class Growth:
 
     def _asked(self) -> NDArray[np.uint8]:
         """Return for each member whether its spread is restricted: then its filling is asked for."""
-        problem, (_, job_of, _, _, tasks, *_) = self._problem, self._tables.arrays[1]
+        problem, members = self._problem, self._tables.members
         restricted = set[tuple[int, int]]()
         if problem.allocations.restricts_spreads:
             shapes = ((j, shape) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job))
             restricted = {(j, shape.tasks) for j, shape in shapes if problem.allocations.spread(shape) is not None}
-        members = zip(job_of.tolist(), tasks.tolist(), strict=True)
-        return np.array([member in restricted for member in members], np.uint8)
+        shapes_of = zip(members.job_of.tolist(), members.tasks.tolist(), strict=True)
+        return np.array([shape in restricted for shape in shapes_of], np.uint8)
 
     def _answer(self, handle: Handle) -> None:
         """Tell the engine how the member is filled that it asks for."""
-        problem, (_, job_of, _, levels, *_) = self._problem, self._tables.arrays[1]
+        problem, members = self._problem, self._tables.members
         asked, free = np.empty(2, np.int64), np.empty(len(problem.classes), np.int64)
         left = np.empty(len(problem.contended_resources))
         engine().growth_question(handle, len(free), len(left), asked, free, left)
         member, rule = asked.tolist()
-        j, level = int(job_of[member]), int(levels[member, 1])
+        j, level = int(members.job_of[member]), int(members.level_of[member])
         filled = self._generation.filling(j, problem.levels[j][level], rule, free.tolist(), left.tolist())
         allocation = free if filled is None else np.array(filled, np.int64)
         engine().growth_answer(handle, filled is not None, len(free), allocation)

@@ -1,11 +1,11 @@
-"""A problem as plain arrays: what machine code makes its schedules of, by parallel and by serial generation alike."""
+"""A problem as arrays: what the engine makes schedules of, by parallel and by serial generation alike."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,105 +18,77 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """A problem as the kernel takes it: tuples of plain arrays.
+class Members(NamedTuple):
+    """The levels of all jobs, those of a job together, as arrays: which each job has first (one more at the end).
 
-    A *member* is a level of a job, the most efficient of a job first; a *shape* a job with so many tasks; a *place* a
-    class in an order in which a level is filled, behind which those links and stocks *close* whose last class it is.
+    By member: its job, its efficiency, ticks, number among the levels of the job, tasks, set of classes, and shape.
     """
 
-    arrays: tuple[Any, ...]
-    num_closings: int
+    first: Ints
+    job_of: Ints
+    efficiency: Floats
+    ticks: Floats
+    level_of: Ints
+    tasks: Ints
+    set_of: Ints
+    shape_of: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """A problem in the engine (``problem.h``), and its members: the levels of a job, the most efficient one first."""
+
     handle: Handle
-    """The problem in the engine."""
+    members: Members
 
     @classmethod
     def of(cls, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> Tables:
-        """Return the tables of a problem."""
+        """Hand a problem over to the engine."""
         problem = generation.problem
         sets = {classes: number for number, classes in enumerate(sorted(problem.speeds.class_sets))}
         in_order = ((j, shape.tasks) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job))
         shapes = {key: number for number, key in enumerate(in_order)}
+        members = _members(problem, efficiencies, sets, shapes)
         fillings, orders = _fillings(generation, list(sets))
-        arrays = (
-            (
-                np.array(problem.releases, dtype=float),
-                np.array([min(level.tasks for level in levels) for levels in problem.levels]),
-                np.unique(np.array(problem.releases, dtype=float)),
-            ),
-            _members(problem, efficiencies, sets, shapes),
+        place_first, place_class, _, closing, _ = fillings
+        offsets, entries = _loads(problem)
+        memory_class, *memories = _memories(problem)
+        inside, *platform = _platform(problem, list(sets))
+        arrivals = np.unique(np.array(problem.releases, dtype=float))
+        sizes = (
+            len(problem.jobs),
+            len(problem.classes),
+            len(members.job_of),
+            len(shapes),
+            len(sets),
+            len(orders),
+            len(place_first) - 1,
+            len(place_class),
+            len(closing),
+            len(problem.contended_resources),
+            len(memory_class),
+            len(problem.contended_links),
+            len(entries),
+            len(problem.busy),
+            len(arrivals),
+        )
+        least_tasks = np.array([min(level.tasks for level in levels) for levels in problem.levels])
+        handle: Handle = engine().problem_new(
+            *sizes,
+            np.array(problem.releases, dtype=float),
+            least_tasks,
+            arrivals,
+            *members,
             orders,
-            fillings,
-            _loads(problem),
-            _memories(problem),
-            _platform(problem, list(sets)),
+            *fillings,
+            offsets,
+            entries,
+            memory_class,
+            *memories,
+            inside,
+            *platform,
         )
-        return cls(arrays, len(fillings[3]), _in_engine(problem, arrays))
-
-    def rooms(self) -> tuple[Any, ...]:
-        """Return room for what :func:`coalloc.solvers.search.filling_kernel.find` notes: free tasks, and a filling."""
-        num_classes = len(self.arrays[6][6])
-        filling = (
-            np.zeros(num_classes, np.int64),
-            *(np.zeros(num_classes + 1, np.int64) for _ in range(4)),
-            np.zeros(self.num_closings, np.int64),
-        )
-        return np.zeros(num_classes, np.int64), filling
-
-
-def _in_engine(problem: Problem, arrays: tuple[Any, ...]) -> Handle:
-    """Hand a problem over to the engine."""
-    times, members, orders, fillings, (offsets, entries), memories, platform = arrays
-    first, job_of, efficiency, ticks, tasks, set_of, shape_of = members
-    place_first, place_class, _, closing, below = fillings
-    memory_class, asked, num_links, most = memories
-    inside, durations, limits, held, held_loads, held_until, capacities = platform
-    sizes = (
-        len(problem.jobs),
-        len(capacities),
-        len(job_of),
-        len(durations),
-        len(inside),
-        len(orders),
-        len(place_first) - 1,
-        len(place_class),
-        len(closing),
-        len(limits),
-        len(memory_class),
-        num_links,
-        len(entries),
-        len(held),
-        len(times[2]),
-    )
-    levels = np.ascontiguousarray(ticks[:, 0]), ticks[:, 1].astype(np.int64)
-    given = (
-        *times,
-        first,
-        job_of,
-        efficiency,
-        *levels,
-        tasks,
-        set_of,
-        shape_of,
-        orders,
-        *fillings[:4],
-        below.astype(np.uint8),
-        offsets,
-        entries,
-        memory_class,
-        asked,
-        most,
-        inside.astype(np.uint8),
-        durations,
-        limits,
-        held,
-        held_loads,
-        held_until,
-        capacities,
-    )
-    handle: Handle = engine().problem_new(*sizes, *given)
-    return handle
+        return cls(handle, members)
 
 
 def _members(
@@ -124,18 +96,19 @@ def _members(
     efficiencies: Sequence[Sequence[float]],
     sets: dict[tuple[int, ...], int],
     shapes: dict[tuple[int, int], int],
-) -> tuple[Any, ...]:
-    """Return the first member of each job, and the members: job, efficiency, ticks with level, tasks, set, shape."""
+) -> Members:
+    """Return the members of a problem, from the efficiencies of the levels of each job."""
     ranked = [
         (j, efficiency, number, levels[number])
         for j, (of_job, levels) in enumerate(zip(efficiencies, problem.levels, strict=True))
         for efficiency, number in sorted(((e, n) for n, e in enumerate(of_job)), key=lambda pair: (-pair[0], pair[1]))
     ]
-    return (
+    return Members(
         np.cumsum([0, *map(len, problem.levels)]),
         np.array([j for j, _, _, _ in ranked]),
         np.array([efficiency for _, efficiency, _, _ in ranked], dtype=float),
-        np.array([(level.duration, number) for _, _, number, level in ranked], dtype=float),
+        np.array([level.duration for _, _, _, level in ranked], dtype=float),
+        np.array([number for _, _, number, _ in ranked]),
         np.array([level.tasks for _, _, _, level in ranked]),
         np.array([sets[level.classes] for _, _, _, level in ranked]),
         np.array([shapes[j, level.tasks] for j, _, _, level in ranked]),
@@ -159,7 +132,8 @@ def _fillings(generation: Generation, sets: Sequence[tuple[int, ...]]) -> tuple[
         first[rule, -1] = len(orders)
     closing = [closed for order in orders for closed in _closed(order, shared)]
     below = np.array(
-        [[g in problem.resources[k].classes for g in range(len(problem.classes))] for k in problem.contended_resources]
+        [[g in problem.resources[k].classes for g in range(len(problem.classes))] for k in problem.contended_resources],
+        dtype=np.uint8,
     ).reshape(-1, len(problem.classes))
     fillings = (
         np.cumsum([0, *map(len, orders)]),
@@ -194,14 +168,13 @@ def _loads(problem: Problem) -> tuple[Ints, Floats]:
 
 
 def _memories(problem: Problem) -> tuple[Any, ...]:
-    """Return the class of each contended memory, MB of a task of each shape, how many links come before, and rooms.
+    """Return the class of each contended memory, MB of a task of each shape, and rooms.
 
     Those are how many tasks of each shape a class takes by what constraints say.
     """
     return (
         np.array([problem.resources[k].classes[0] for k in problem.contended_memories], dtype=np.int64),
         np.array([shape.memory or 0.0 for job in problem.jobs for shape in problem.allocations.shapes(job)]),
-        len(problem.contended_links),
         np.array(
             [
                 problem.allocations.rooms(job) if problem.allocations.is_counted(job) else problem.capacities
@@ -220,7 +193,7 @@ def _platform(problem: Problem, sets: Sequence[tuple[int, ...]]) -> tuple[Any, .
     """
     num_classes = len(problem.classes)
     return (
-        np.array([[g in classes for g in range(num_classes)] for classes in sets]),
+        np.array([[g in classes for g in range(num_classes)] for classes in sets], dtype=np.uint8),
         np.array(
             [
                 problem.allocations.class_ticks(shape)
