@@ -13,10 +13,9 @@ typedef struct link_pricing link_pricing;
    of so many sets it is remembered whether they fit. */
 ENGINE(int64_t) link_pricing_new(
     link_pricing *made[1], int64_t num_jobs, int64_t num_levels, int64_t num_classes, int64_t num_resources,
-    int64_t num_choices, const int64_t allocations[num_choices * num_classes],
+    int64_t num_choices, int64_t most, int64_t num_remembered, const int64_t allocations[num_choices * num_classes],
     const double loads[num_choices * num_resources], const int64_t spans[num_jobs * num_levels * 2],
-    const uint8_t is_running[num_jobs], const int64_t free[num_classes], const double left[num_resources],
-    int64_t most, int64_t num_remembered);
+    const uint8_t is_running[num_jobs], const int64_t free[num_classes], const double left[num_resources]);
 ENGINE(void) link_pricing_free(link_pricing *of);
 
 /* Note which jobs, each at its slowest level, fit beside each other, for about so many seconds; return 1 once all is
@@ -36,12 +35,9 @@ ENGINE(int64_t) link_pricing_begin(
     const double densities[num_places], const int64_t rooms[num_places * num_levels * num_rooms],
     const double without_links[(num_places + 1) * num_rooms]);
 
-/* Search on, until all is seen, `max_sets` were tried since the beginning or about so many seconds are over; return 2
-   where all is seen, 1 where so many sets were tried, else 0. Value is that of the best set so far. */
-ENGINE(int64_t) link_pricing_search(
-    link_pricing *of, int64_t num_places, int64_t num_levels, int64_t num_rooms,
-    const int64_t rooms[num_places * num_levels * num_rooms], const double without_links[(num_places + 1) * num_rooms],
-    int64_t max_sets, double seconds, double value[1]);
+/* Search on, until all is seen, `most_sets` were tried since the beginning or about so many seconds are over; return 2
+   where all is seen, 1 where so many sets were tried, else 0. Value gets that of the best set so far. */
+ENGINE(int64_t) link_pricing_search(link_pricing *of, int64_t most_sets, double seconds, double value[1]);
 
 /* Write up to so many sets, the best first, their worths falling: sizes, and members (job and level). Return how many
    there are. */
