@@ -1,9 +1,9 @@
 """Lower bounds on sums beside brute force, on 2000 small instances: no bound may be above an optimum.
 
 The instances are seeds 0 to 1999 of :mod:`coalloc.testing.small`, up to 3 jobs with weights and due dates, and with
-arrivals and running jobs where the family has them: odd seeds in slots, even ones in continuous time. Every tenth is
-bounded by the machine code of many jobs as well, and every fifth follows with jobs of one task that are all there at
-once, for which positions are, and on equal processors, for which prices of jobs are. Protocol: benchmarks/README.md.
+arrivals and running jobs where the family has them: odd seeds in slots, even ones in continuous time. Every fifth
+follows with jobs of one task that are all there at once, for which positions are, and on equal processors, for which
+prices of jobs are. Protocol: benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from agreement import TOLERANCE
 from sampling import RESULTS, command_of, exit_with, new_page, run_shown
@@ -33,8 +32,6 @@ from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import NODE_MODEL_SIZE, small_instance, with_due_dates
 
 NUM_SEEDS, SEEDS_PER_CALL = 2000, 50
-WALKED_EVERY = 10
-"""Of so many seeds one is bounded by machine code as well."""
 VARIED_EVERY = 5
 """Of so many seeds one follows with jobs of one task, and on equal processors."""
 SUMS = tuple(o.name for o in OBJECTIVES.values() if isinstance(o, RegularObjective) and o.aggregate == "sum")
@@ -78,7 +75,7 @@ def on_equal_processors(instance: coalloc.Instance) -> coalloc.Instance:
 def _rows(family: str, instance: coalloc.Instance, slot: float | None, seed: int) -> Iterator[Row]:
     for objective in SUMS if any(job.due_date is not None for job in instance.jobs) else WITHOUT_DUE_DATES:
         optimum = brute_force_oas(instance, slot, objective).objective
-        for name, found, seconds in bounds_of(instance, slot, objective, is_walked=seed % WALKED_EVERY == 0):
+        for name, found, seconds in bounds_of(instance, slot, objective):
             wrong = found > optimum + TOLERANCE * max(1.0, abs(optimum))
             yield {
                 "family": family,
@@ -93,9 +90,7 @@ def _rows(family: str, instance: coalloc.Instance, slot: float | None, seed: int
             }
 
 
-def bounds_of(
-    instance: coalloc.Instance, slot: float | None, objective: str, *, is_walked: bool
-) -> Iterator[tuple[str, float, float]]:
+def bounds_of(instance: coalloc.Instance, slot: float | None, objective: str) -> Iterator[tuple[str, float, float]]:
     """Yield the name, the value and the seconds of each bound; ``positions`` where it accepts the problem."""
     criterion = Criterion.of(discretise(instance, slot), objective)
     at_positions = positions(criterion)
@@ -103,10 +98,6 @@ def bounds_of(
         yield "positions", criterion.reported(safe_cost(criterion, at_positions)), 0.0
     began = time.perf_counter()
     yield "prices", criterion.reported(prices.sum_bound(criterion)), time.perf_counter() - began
-    if is_walked:
-        began = time.perf_counter()
-        with mock.patch.object(prices, "COMPILED_FROM", 0):
-            yield "prices, machine code", criterion.reported(prices.sum_bound(criterion)), time.perf_counter() - began
     began = time.perf_counter()
     yield "best", coalloc.lower_bound(instance, objective, method="best", slot=slot), time.perf_counter() - began
 

@@ -54,8 +54,6 @@ SLOW_SHARE = 0.2
 
 So many processors hold nearly every mixture of jobs, and the LP proves little more than the area itself.
 """
-LOADING_TIME = 1.0
-"""Seconds that there must be for pricing by machine code: loading it takes half of one, and compiling some, once."""
 LIST_SHARE = 0.6
 """Share of that time in which its sets must be listed."""
 BRANCHING_REACH = 0.97
@@ -177,7 +175,7 @@ class FeasibleSets:
                 if isinstance(pricing, MipPricing) and self.best > of_area:
                     last = now + SLOW_SHARE * (last - now)
                 if isinstance(pricing, LinkPricing):  # without links it takes no time, and what takes some may not end
-                    yield from self._lp(work, index, suffix, processor_pricing(problem, suffix, last), last)
+                    yield from self._lp(work, index, suffix, processor_pricing(problem, suffix), last)
                 known = self.best
                 yield from self._lp(work, index, suffix, pricing, last)
                 if isinstance(pricing, LinkPricing):
@@ -274,12 +272,12 @@ def set_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pri
         listed = None if sets.are_many else sets.listed(now + LIST_SHARE * (deadline - now))
         if listed is not None:
             return ListedPricing(SetList.of(listed), suffix.jobs)
-        if _may_load(deadline) and may_price(problem, suffix):
+        if may_price(problem, suffix):
             return LinkPricing(problem, suffix)
-    return processor_pricing(problem, suffix, deadline)
+    return processor_pricing(problem, suffix)
 
 
-def processor_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pricing:
+def processor_pricing(problem: Problem, suffix: ReleaseSuffix) -> Pricing:
     """Return the pricing over the sets that processors hold: exact while a table does it, else the MIP.
 
     That takes less at most prices, and of many releases most are done after a few.
@@ -287,14 +285,9 @@ def processor_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) 
     capacities, jobs = suffix.capacities, suffix.jobs
     if may_look_up(capacities, jobs):
         return TablePricing(capacities, jobs)
-    if problem.has_equal_releases and _may_load(deadline) and may_tabulate(capacities, jobs):
+    if problem.has_equal_releases and may_tabulate(capacities, jobs):
         return LargeTablePricing(capacities, jobs)
     return MipPricing(capacities, jobs)
-
-
-def _may_load(deadline: float) -> bool:
-    """Return whether there is time to load machine code."""
-    return deadline - time.perf_counter() > LOADING_TIME
 
 
 def sets_of_schedules(suffix: ReleaseSuffix, schedules: Schedules) -> Iterator[Set]:

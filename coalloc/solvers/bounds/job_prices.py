@@ -24,19 +24,17 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.engine import engine
 from coalloc.objectives import Criterion
 from coalloc.solvers.bounds.priced_starts import ROUNDING, Pricing, Ways, ways_of
 from coalloc.solvers.bounds.prices import Prices, cost_of
+from coalloc.solvers.bounds.smooth_prices import SECONDS, starts_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FEWEST_JOBS = 10
-"""Jobs from which on it is worth the loading of its machine code; fewer are searched exactly."""
-LEAST_TIME = 5.0
-"""Time limit, s, from which on it is."""
 CELLS_PER_JOB = (2, 6)
 """Cells per job, first and refined; no more than prices of processors have."""
 FEWEST_CELLS = 64
@@ -108,8 +106,6 @@ class JobPrices:
         unit = reduce(math.gcd, needs.tolist())
         self._tasks, self._unit = needs // unit, unit
         self._fine, self._processors = first.pricing.edges, first.prices
-        self._first = np.append(ways.first, len(ways.job))
-        self._columns = np.array([ways.release, ways.duration, ways.floor, ways.slope, ways.least])
         self._temperature = TEMPERATURE * float((ways.slope * ways.duration)[ways.first].mean())
         self._levels = list(zip(CELLS_PER_JOB, FIRST_GAINS, strict=True))
         self.excess, self.is_final = 0.0, False
@@ -185,12 +181,9 @@ class JobPrices:
         through = np.maximum(ways.ends, 0.0)[None, :] >= edges[1:, None]  # what holds processors all the cell
         free = ways.capacities[-1] - through @ ways.held[:, -1]
         self._capacities = (free / self._unit).astype(np.int64)
-        low, high = self._cells_of_spans()
-        instants = np.array([ways.release, ways.release + ways.duration])
-        cells = np.searchsorted(edges, instants, side="right") - 1
-        self._places = np.clip(cells - low[ways.job], 0, (high - low)[ways.job])
-        most = int(np.diff(self._first).max()) * (2 * int((high - low).max()) + 3)
-        self._seen = np.empty(most), np.empty((most, 3), dtype=np.int64), np.empty((most, 2))
+        self._starts = starts_of(ways, edges, *self._cells_of_spans())
+        spans, sizes = self.spans, (len(edges) - 1, len(self.prices))
+        self._sets = engine().job_sets_new(*sizes, spans.cells, spans.entries, spans.tasks, self._capacities)
         self._best, self._direction = self.value(self.prices)
 
     def _step(self) -> None:
@@ -213,16 +206,16 @@ class JobPrices:
 
     def value(self, prices: Floats) -> tuple[float, Floats]:
         """Return what prices prove of the excess, and a subgradient per tick of each place, of soft minima."""
-        from coalloc.solvers.bounds.job_prices_kernel import choose_sets, share_cells
-
-        spans, edges = self.spans, self.edges
-        shares, chosen = np.empty(len(prices)), np.empty(len(prices))
+        edges, num_cells, num_places = self.edges, len(self.edges) - 1, len(prices)
+        shares, totals, job = np.empty(num_places), np.zeros(2), 0
         heat = (self._temperature, CUT * self._temperature)
-        total, magnitude = share_cells(
-            prices, self._first, self._columns, self._places, spans.low, spans.offsets, edges, heat, shares, self._seen
-        )
-        values = np.empty(len(edges) - 1)
-        choose_sets(prices, spans.cells, spans.entries, spans.tasks, self._capacities, chosen, values)
+        while job < len(self._tasks):
+            job = engine().starts_share(self._starts, num_places, prices, *heat, shares, totals, job, SECONDS)
+        chosen, values, cell = np.empty(num_places), np.empty(num_cells), 0
+        while cell < num_cells:
+            arrays = (prices, chosen, values)
+            cell = engine().job_sets_choose(self._sets, num_places, num_cells, *arrays, cell, SECONDS)
+        total, magnitude = totals.tolist()
         brought = math.fsum((values * np.diff(edges)).tolist())
         value = total - brought - ROUNDING * (magnitude + brought)
         self.excess = max(self.excess, value)
@@ -258,8 +251,7 @@ def _run(incumbent: Incumbent) -> None:
 
 
 def _accepts(incumbent: Incumbent) -> bool:
-    is_long = incumbent.state.options.seconds >= LEAST_TIME
-    return incumbent.criterion.is_sum and is_long and len(incumbent.problem.jobs) >= FEWEST_JOBS
+    return incumbent.criterion.is_sum
 
 
 BOUND = Bound("job-prices", of_costs=job_prices_bound)

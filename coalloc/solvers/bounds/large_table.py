@@ -1,4 +1,4 @@
-"""Pricing by a dynamic programme over the free processors of each speed, where its table is large: compiled.
+"""Pricing by a dynamic programme over the free processors of each speed, where its table is large: in the engine.
 
 :class:`coalloc.solvers.bounds.pricing.TablePricing` looks up what each job leaves of each state. Here that is worked
 out again for every pricing, and of each state only the level of the last job is kept, a byte: half a second, and
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.engine import engine
 from coalloc.solvers.bounds.pricing import MAX_SETS, JobPrices, Priced, useful_levels
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
 
@@ -28,6 +29,8 @@ BYTES_OF_VALUES = 16
 """What those two take."""
 MOST_LEVELS = 254
 """Levels of a job, for a byte says at which it is."""
+SECONDS = 0.05
+"""Seconds between two looks at the clock."""
 
 Array = NDArray[Any]
 
@@ -55,11 +58,8 @@ class LargeTablePricing:
 
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return the greatest value of a set; the sets are the best that end with each of the jobs."""
-        from coalloc.solvers.bounds import large_table_kernel as kernel
-
         before, after = np.zeros(self._num_states), np.empty(self._num_states)
         chosen = np.empty((len(self._jobs), self._num_states), np.uint8)
-        free, rest = np.empty_like(self._shape), np.empty_like(self._shape)
         ending: list[tuple[float, int, int]] = []
         for j, job in enumerate(self._jobs):
             levels = list(useful_levels(prices[j], job))
@@ -70,12 +70,19 @@ class LargeTablePricing:
             worths = np.zeros(len(job.durations))
             for level, price in levels:
                 worths[level] = price
-            kernel.with_job(self._shape, self._strides, self._bounds[j], worths, before, after, chosen[j], free, rest)
+            state = 0
+            while state < self._num_states:
+                arrays = (self._shape, self._bounds[j], worths, before, after, chosen[j])
+                state = engine().large_table_add_job(*self._sizes(j), *arrays, state, SECONDS)
+                if time.perf_counter() > deadline:
+                    return Priced(math.inf, ())
             before, after = after, before
-            if time.perf_counter() > deadline:
-                return Priced(math.inf, ())
         tops = [(j, level) for _, j, level in sorted(ending)[:MAX_SETS]]
         return Priced(float(before[-1]), tuple((top, *self._members(top, chosen)) for top in tops))
+
+    def _sizes(self, j: int) -> tuple[int, int, int]:
+        """Return how many speeds, states and levels of a job there are."""
+        return len(self._shape), self._num_states, len(self._bounds[j])
 
     def _members(self, top: Member, chosen: Array) -> Iterator[Member]:
         """Yield the best company of a member among the jobs before it."""

@@ -63,7 +63,7 @@ class SetList(NamedTuple):
 
 
 class ChoiceArrays(NamedTuple):
-    """What jobs may choose from, for machine code: what each choice takes of classes and of resources.
+    """What jobs may choose from, for the engine: what each choice takes of classes and of resources.
 
     ``spans`` are the first choice of each job at each level and the one after the last, shape ``(num_jobs, num_levels,
     2)``; ``is_running`` says which jobs run already, and ``free`` and ``left`` are what there is of both.

@@ -26,7 +26,7 @@ from threadpoolctl import ThreadpoolController
 
 from coalloc.objectives import Criterion
 from coalloc.solvers.bounds.priced_starts import Pricing, Ways, ways_of
-from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, Smooth, StoredStarts, WalkedStarts
+from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, Smooth
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
 
@@ -50,8 +50,6 @@ STEPS = 60
 """Steps of the quasi-Newton method at one temperature."""
 HALVINGS = 6
 """Halvings of prices that prove nothing."""
-COMPILED_FROM = 100
-"""Jobs from which on machine code goes through the starts: loading it takes half a second."""
 REMEMBERED = 20
 """Pairs of steps and changes of the gradient that the method remembers."""
 SHARE = 0.5
@@ -125,18 +123,12 @@ class Prices:
         self.prices = np.repeat(prices, np.where(is_halved, 2, 1), axis=1)
         return True
 
-    def _smooth(self, temperature: float) -> Smooth:
-        """Return the smoothed value at a temperature (cost)."""
-        if self._ways.num_jobs >= COMPILED_FROM:
-            return WalkedStarts(self.pricing, temperature)
-        return StoredStarts(self.pricing, self.prices, temperature)
-
     def _climb(self, temperature: float, deadline: float) -> None:
         """Look for better prices at a temperature, and take them."""
         from scipy import optimize
 
         minimize: Any = optimize.minimize
-        smooth = self._smooth(temperature * self._cost)
+        smooth = Smooth(self.pricing, temperature * self._cost)
         climb = _Climb(smooth, self._unit[:, None], self._cost * self._ways.num_jobs, deadline, self.prices)
         options = {"maxiter": STEPS, "maxcor": REMEMBERED, "ftol": 1e-10, "gtol": 1e-10}
         first = (self.prices / self._unit[:, None]).ravel()

@@ -1,7 +1,7 @@
 """Pricing for the feasible-set bound: which jobs, each at which level, are worth most at one instant.
 
 A knapsack with one constraint per prefix of the speeds. While the states (free processors of each
-speed) are few, a dynamic programme is exact (compiled while they are not too many,
+speed) are few, a dynamic programme is exact (in the engine while they are not too many,
 :mod:`coalloc.solvers.bounds.large_table`); beyond, a MIP with its dual bound, and a greedy
 heuristic that finds sets quickly and proves nothing. Where all sets are listed, links between jobs
 and all (:mod:`coalloc.solvers.bounds.link_sets`), a product does. Prices are per tick, one per job and level.

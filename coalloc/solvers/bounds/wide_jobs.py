@@ -9,6 +9,7 @@ Derivation: docs/mathematics.md, "Bounds".
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -17,30 +18,23 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.engine import engine
 from coalloc.instance import Job
 from coalloc.problem import Problem, SpeedLevel
 from coalloc.problem.execution import link_load
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
 
-LOADING_TIME = 2.0
-"""Seconds that there must be for machine code: loading it takes one, and compiling it more, once."""
 MAX_PROCESSORS = 1_000
 """Processors up to which pairs are looked at: a check takes memory and time by their square."""
 MAX_CLUSTERS = 8
 """Clusters up to which they are."""
-MAX_WIDE = 300
+MAX_WIDE = 1_000
 """Wide jobs up to which they are."""
-NUM_CLUSTERS = 3
-"""Clusters up to which machine code can look at pairs."""
-FEWEST_COMPILED = 100
-"""Wide jobs from which on it is worth its loading."""
-MAX_COMPILED = 1_000
-"""Those where machine code looks at pairs."""
+MAX_WIDE_OF_MANY = 300
+"""Wide jobs up to which they are on more clusters than three: a check takes milliseconds there."""
 LOAD_NOISE = 1e-9
 """Share by which two loads may exceed a bandwidth: the last digits of one sum."""
 
-Held = NDArray[np.bool_]
-"""Whether x tasks of one job and y of another can be held, by x and y."""
 Option = tuple[int, SpeedLevel]
 """A job of the problem, by index, and the classes that it may use."""
 
@@ -52,7 +46,6 @@ class WidePairs:
         self._problem = problem
         self._known: dict[tuple[int, float, int, float], bool] = {}
         self._tables: dict[str, NDArray[np.float64]] = {}
-        self._is_compiled = False
 
     def suffix(self, suffix: ReleaseSuffix) -> ReleaseSuffix | None:
         """Return a suffix with its wide jobs alone; None where links do not contend or the size is not for this."""
@@ -60,7 +53,7 @@ class WidePairs:
         processors = sum(problem.capacities)
         rigid = [(i, problem.jobs[j]) for i, j in enumerate(suffix.numbers) if j >= 0 and not problem.jobs[j].shapes]
         kept = [i for i, job in rigid if 3 * job.tasks > processors]
-        most = MAX_COMPILED if len(self._regions) <= NUM_CLUSTERS else MAX_WIDE
+        most = MAX_WIDE if len(self._regions) <= 3 else MAX_WIDE_OF_MANY
         is_fit = processors <= MAX_PROCESSORS and len(self._regions) <= MAX_CLUSTERS and 2 <= len(kept) <= most
         if not (problem.contended_links and is_fit):
             return None
@@ -73,8 +66,6 @@ class WidePairs:
         After the deadline, an instant of ``time.perf_counter()``, two that were not looked at are let pass: the
         shortest, which could overlap least.
         """
-        has_time = deadline - time.perf_counter() >= LOADING_TIME
-        self._is_compiled = len(self._regions) <= NUM_CLUSTERS and len(suffix.jobs) >= FEWEST_COMPILED and has_time
         singles: list[tuple[Member, ...]] = [((i, 0),) for i in range(len(suffix.jobs))]
         longest = sorted(range(len(suffix.jobs)), key=lambda i: (-suffix.jobs[i].durations[0], i))
         pairs = sorted(combinations(longest, 2), key=lambda pair: -suffix.jobs[pair[1]].durations[0])
@@ -109,28 +100,19 @@ class WidePairs:
         return self._known[key]
 
     def _is_held(self, one: Option, other: Option) -> bool:
-        """Return whether all clusters together hold both jobs."""
-        if self._is_compiled:
-            return self._is_held_by_few(one, other)
-        x, y = (self._problem.jobs[j].tasks for j, _ in (one, other))
-        held = [self._held(region, one, other) for region in self._regions]
-        return _are_held_in_turn(held, x, y) or _are_held(held, x, y)
-
-    def _is_held_by_few(self, one: Option, other: Option) -> bool:
-        """Return what :meth:`_is_held` does, by machine code."""
-        from coalloc.solvers.bounds.wide_jobs_kernel import are_held
-
+        """Return whether all clusters together hold both jobs; of their memory what each can have alone counts."""
         problem, of_either = self._problem, {*one[1].classes, *other[1].classes}
-        capacities, limits = np.zeros(NUM_CLUSTERS, dtype=np.int64), np.full(NUM_CLUSTERS, np.inf)
-        rooms = np.zeros((NUM_CLUSTERS, 2), dtype=np.int64)
-        for c, (classes, links) in enumerate(self._regions):
-            capacities[c] = sum([problem.capacities[g] for g in classes if g in of_either])
-            rooms[c] = [self._room(classes, j, level) for j, level in (one, other)]
-            limits[c] = min(
-                [problem.allocations.limits[k] * (1.0 + LOAD_NOISE) + LOAD_NOISE for k in links], default=np.inf
-            )
-        loads, of_other = (self._loads(problem.jobs[j]) for j, _ in (one, other))
-        return bool(are_held(capacities, rooms, limits, loads, of_other))
+        regions = [*self._regions, *[((), ())] * (2 - len(self._regions))]
+        capacities = [sum(problem.capacities[g] for g in classes if g in of_either) for classes, _ in regions]
+        rooms = [self._room(classes, j, level) for classes, _ in regions for j, level in (one, other)]
+        limits = [
+            min([problem.allocations.limits[k] * (1.0 + LOAD_NOISE) + LOAD_NOISE for k in links], default=math.inf)
+            for _, links in regions
+        ]
+        loads = [self._loads(problem.jobs[j]) for j, _ in (one, other)]
+        sizes = (len(regions), *(len(of_job) - 1 for of_job in loads))
+        arrays = (np.array(capacities), np.array(rooms), np.array(limits), *loads)
+        return bool(engine().wide_jobs_are_held(*sizes, *arrays))
 
     @cached_property
     def _regions(self) -> list[tuple[Sequence[int], Sequence[int]]]:
@@ -145,21 +127,6 @@ class WidePairs:
             for cluster in clusters
         ]
 
-    def _held(self, region: tuple[Sequence[int], Sequence[int]], one: Option, other: Option) -> Held:
-        """Return what a cluster can hold of two jobs, beside each other.
-
-        Of their memory only what each can have alone counts.
-        """
-        classes, links = region
-        (a, most_a), (b, most_b) = ((self._problem.jobs[j], self._room(classes, j, level)) for j, level in (one, other))
-        x, y = np.arange(min(a.tasks, most_a) + 1), np.arange(min(b.tasks, most_b) + 1)
-        of_either = {*one[1].classes, *other[1].classes}
-        held: Held = x[:, None] + y <= sum(self._problem.capacities[g] for g in classes if g in of_either)
-        for k in links:
-            load_a, load_b = (self._loads(job)[: len(counts)] for counts, job in ((x, a), (y, b)))
-            held &= load_a[:, None] + load_b <= self._problem.allocations.limits[k] * (1.0 + LOAD_NOISE) + LOAD_NOISE
-        return held
-
     def _loads(self, job: Job) -> NDArray[np.float64]:
         """Return the load of a job on a link, MB/s, by its tasks below it."""
         if job.id not in self._tables:
@@ -169,38 +136,3 @@ class WidePairs:
     def _room(self, classes: Sequence[int], j: int, level: SpeedLevel) -> int:
         rooms = self._problem.allocations.rooms(self._problem.jobs[j])
         return sum(rooms[g] for g in classes if g in level.classes)
-
-
-def _are_held_in_turn(held: list[Held], x: int, y: int) -> bool:
-    """Return whether x tasks, put into one cluster after the other, leave room for y: sufficient, and soon known."""
-    for first in range(len(held)):
-        for order in (held[first:] + held[:first], held[first::-1] + held[:first:-1]):
-            rest, reach = x, np.ones(1)
-            for cluster in order:
-                count = min(rest, cluster.shape[0] - 1)
-                rest -= count
-                reach = np.minimum(np.convolve(reach, cluster[count]), 1.0)
-            if rest == 0 and y < len(reach) and reach[y]:
-                return True
-    return False
-
-
-def _are_held(held: Sequence[Held], x: int, y: int) -> bool:
-    """Return whether all clusters together hold x tasks of one job and y of another."""
-    reach, *others, last = (np.ones((1, 1), dtype=bool), *held)
-    for number, cluster in enumerate(others):
-        reach = (_sums(reach, cluster) if number else cluster)[: x + 1, : y + 1]
-    rows = np.arange(max(0, x - last.shape[0] + 1), min(x + 1, reach.shape[0]))
-    columns = np.arange(max(0, y - last.shape[1] + 1), min(y + 1, reach.shape[1]))
-    return bool((reach[np.ix_(rows, columns)] & last[np.ix_(x - rows, y - columns)]).any())
-
-
-def _sums(reach: Held, held: Held) -> Held:
-    """Return which (x, y) are a sum of one of the first and one of the second, by a convolution."""
-    from scipy.fft import irfft2, next_fast_len, rfft2
-
-    exact = (reach.shape[0] + held.shape[0] - 1, reach.shape[1] + held.shape[1] - 1)
-    shape = [next_fast_len(size, real=True) for size in exact]
-    ways = irfft2(rfft2(reach, shape) * rfft2(held, shape), shape)
-    sums: Held = ways[: exact[0], : exact[1]] > 0.5  # whole numbers: how many ways there are
-    return sums

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 import coalloc
+from coalloc.documents.errors import InternalError
+from coalloc.engine import engine
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.objectives import OBJECTIVES, Criterion, RegularObjective
 from coalloc.problem import discretise
@@ -150,3 +153,32 @@ def test_a_search_for_a_sum_is_proven_by_job_prices():
     assert result.objective == pytest.approx(sum(ends) - sum(job.arrival for job in jobs))
     assert result.gap <= 0.05
     assert any(point.source == "dual prices of jobs over time" for point in result.trace)
+
+
+def best_set(prices, tasks, capacity):
+    """Return what the best set that fits brings, by trying all."""
+    sets = (c for n in range(len(prices) + 1) for c in combinations(range(len(prices)), n))
+    return max(sum(prices[i] for i in c) for c in sets if sum(tasks[i] for i in c) <= capacity)
+
+
+def test_the_best_set_of_each_cell_is_that_of_all():
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(0, 7, size=40)
+    cells, num_places = np.concatenate([[0], np.cumsum(lengths)]), int(lengths.sum())
+    entries, tasks, capacities = rng.permutation(num_places), rng.integers(1, 6, num_places), rng.integers(0, 12, 40)
+    prices, chosen, values = rng.normal(0.5, 1.0, num_places), np.empty(num_places), np.empty(40)
+    handle = engine().job_sets_new(40, num_places, cells, entries, tasks, capacities)
+    assert engine().job_sets_choose(handle, num_places, 40, prices, chosen, values, 0, 60.0) == 40
+    for k in range(40):
+        places = entries[cells[k] : cells[k + 1]]
+        assert values[k] == pytest.approx(best_set(prices[places], tasks[places], capacities[k]))
+        assert values[k] == pytest.approx(float(prices[places] @ chosen[places]))
+        assert tasks[places] @ chosen[places] <= capacities[k]
+
+
+def test_entries_that_are_no_places_are_a_fault():
+    one = np.ones(1, dtype=np.int64)
+    with pytest.raises(InternalError, match="entries of job_sets_new is out of range"):
+        engine().job_sets_new(1, 1, np.array([0, 1]), one, one, one)
+    with pytest.raises(InternalError, match="cells of job_sets_new is out of order"):
+        engine().job_sets_new(1, 1, np.array([0, 2]), one - 1, one, one)

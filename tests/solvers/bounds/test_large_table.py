@@ -1,4 +1,4 @@
-"""The dynamic programme of large tables, compiled: beside that of small ones, and where it stops."""
+"""The dynamic programme of large tables: beside that of small ones, and where it stops."""
 
 from __future__ import annotations
 
@@ -78,25 +78,24 @@ def test_the_table_is_as_large_as_time_and_memory_allow(monkeypatch: pytest.Monk
     problem = three_clusters()
     suffix = suffix_of(problem)
     states, levels = math.prod(c + 1 for c in suffix.capacities), [len(job.durations) for job in suffix.jobs]
-    assert isinstance(processor_pricing(problem, suffix, math.inf), TablePricing)
+    assert isinstance(processor_pricing(problem, suffix), TablePricing)
     monkeypatch.setattr(pricing, "MAX_TABLE", states * sum(levels) - 1)
-    assert isinstance(processor_pricing(problem, suffix, math.inf), LargeTablePricing)
-    assert isinstance(processor_pricing(problem, suffix, time.perf_counter() + 0.5), MipPricing)  # no time to load it
+    assert isinstance(processor_pricing(problem, suffix), LargeTablePricing)
     for limit, most in (("MOST_ENTRIES", states * sum(levels)), ("MOST_BYTES", states * (len(levels) + 16))):
         with monkeypatch.context() as patch:
             patch.setattr(large_table, limit, most)
             assert may_tabulate(suffix.capacities, suffix.jobs)
             patch.setattr(large_table, limit, most - 1)
-            assert isinstance(processor_pricing(problem, suffix, math.inf), MipPricing)
+            assert isinstance(processor_pricing(problem, suffix), MipPricing)
     monkeypatch.setattr(large_table, "MOST_LEVELS", max(levels) - 1)
-    assert isinstance(processor_pricing(problem, suffix, math.inf), MipPricing)
+    assert isinstance(processor_pricing(problem, suffix), MipPricing)
 
 
 def test_where_jobs_arrive_over_time_most_is_done_with_a_few_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = coalloc.generate("thesis-oas", jobs=12, nodes=6, seed=5, interarrival_mean=2e5)
     problem = discretise(instance, 67_000.0)
     monkeypatch.setattr(pricing, "MAX_TABLE", 0)
-    assert isinstance(processor_pricing(problem, suffix_of(problem), math.inf), MipPricing)
+    assert isinstance(processor_pricing(problem, suffix_of(problem)), MipPricing)
 
 
 def test_few_jobs_on_many_processors_are_left_to_the_mip() -> None:

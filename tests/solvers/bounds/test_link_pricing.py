@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coalloc
+from coalloc.documents.errors import InternalError
+from coalloc.engine import engine
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import Problem, discretise
 from coalloc.solvers.bounds import link_pricing
@@ -81,7 +83,6 @@ def test_a_search_that_is_too_long_is_bounded_by_what_there_is_without_links(mon
     problem = discretise(Instance(platform, tuple(Job(f"J{i}", 4, 10.0, 0.5, 10.0) for i in range(6))), None)
     suffix, prices = first_suffix(problem), [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]
     assert LinkPricing(problem, suffix).price(prices, math.inf).value == 6.0
-    monkeypatch.setattr(link_pricing, "STEPS_BETWEEN", 2)
     monkeypatch.setattr(link_pricing, "MOST_STEPS", 2)
     stopped = LinkPricing(problem, suffix).price(prices, math.inf)
     assert stopped.value == TablePricing(suffix.capacities, suffix.jobs).price(prices, math.inf).value == 11.0
@@ -92,7 +93,6 @@ def test_nothing_is_proven_where_time_is_up() -> None:
     problem, suffix = family()
     prices = prices_of(suffix.jobs, np.random.default_rng(0))
     assert math.isinf(LinkPricing(problem, suffix).price(prices, -math.inf).value)
-    assert not isinstance(set_pricing(problem, suffix, -math.inf), LinkPricing)
 
 
 def test_where_no_job_is_worth_anything_no_set_is() -> None:
@@ -123,3 +123,22 @@ def test_by_hand() -> None:
     found = LinkPricing(problem, first_suffix(problem)).price([[1.0], [0.9], [0.5]], math.inf)
     assert found.value == pytest.approx(1.5)
     assert sorted(found.sets[0]) == [(0, 0), (2, 0)]
+
+
+def test_what_a_search_could_not_follow_is_a_fault() -> None:
+    # Two jobs of one choice each in two states and one that does not exist: a room beyond these, and one job twice.
+    one, none, jobs = np.ones(2, dtype=np.int64), np.zeros(2, dtype=np.int64), np.array([0, 1])
+    spans, no_loads = np.array([0, 1, 1, 2]), np.zeros(0)
+    handle = engine().link_pricing_new(
+        *(2, 1, 1, 0, 2, 10, 7), one, no_loads, spans, none.astype(np.uint8), one[:1], no_loads
+    )
+    rooms, without_links = np.full(6, 2), np.zeros(9)
+    given = (one, one, none, np.ones(2), np.ones(2))
+    with pytest.raises(InternalError, match="rooms of link_pricing_begin is out of range"):
+        engine().link_pricing_begin(handle, 2, 1, 3, 1, jobs, *given, rooms + 1, without_links)
+    with pytest.raises(InternalError, match="order of link_pricing_begin is out of order"):
+        engine().link_pricing_begin(handle, 2, 1, 3, 1, none, *given, rooms, without_links)
+    with pytest.raises(InternalError, match="spans of link_pricing_new is out of range"):
+        engine().link_pricing_new(
+            *(2, 1, 1, 0, 2, 10, 7), one, no_loads, spans + 1, none.astype(np.uint8), one[:1], no_loads
+        )

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from itertools import combinations, product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
-import coalloc
+from coalloc.documents.errors import InternalError
+from coalloc.engine import engine
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import Problem, discretise
 from coalloc.rules.profile import SUBTRACTION_NOISE
-from coalloc.solvers.bounds import feasible_set, wide_jobs
+from coalloc.solvers.bounds import feasible_set
 from coalloc.solvers.bounds.feasible_set import feasible_set_bound
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
 from coalloc.solvers.bounds.wide_jobs import WidePairs
@@ -55,24 +57,43 @@ def test_only_jobs_of_more_than_a_third_of_the_processors_are_wide() -> None:
     assert WidePairs(problem).suffix(first_suffix(problem)) is None
 
 
-MANY = (
-    {"jobs": 30, "nodes": 4},
-    {"jobs": 30, "nodes": 10, "clusters": 2},
-    {"jobs": 40, "nodes": 15, "link_bandwidth": 50.0},
-    {"jobs": 40, "nodes": 12, "link_bandwidth": 80.0, "bsbw_low": 0.02},
-)
+def sums_of_clusters(
+    capacities: list[int], rooms: list[int], limits: list[float], loads: list[float], of_other: list[float]
+) -> bool:
+    """Return whether clusters hold both jobs: all numbers of tasks on each cluster in turn."""
+    reach = {(0, 0)}
+    for c, capacity in enumerate(capacities):
+        counts = product(range(min(len(loads) - 1, rooms[2 * c]) + 1), range(rooms[2 * c + 1] + 1))
+        here = [
+            (x, y) for x, y in counts if y < len(of_other) and x + y <= capacity and loads[x] + of_other[y] <= limits[c]
+        ]
+        reach = {(x + a, y + b) for x, y in reach for a, b in here}
+    return (len(loads) - 1, len(of_other) - 1) in reach
 
 
-@pytest.mark.parametrize("parameters", MANY)
-def test_machine_code_finds_the_same_pairs(monkeypatch: pytest.MonkeyPatch, parameters: dict[str, float]) -> None:
-    problem = discretise(coalloc.generate("thesis-oas", seed=2, **parameters), None)
-    suffix = WidePairs(problem).suffix(first_suffix(problem))
-    assert suffix is not None
-    listed = WidePairs(problem).sets(suffix, math.inf)
-    monkeypatch.setattr(wide_jobs, "FEWEST_COMPILED", 2)
-    assert WidePairs(problem).sets(suffix, math.inf) == listed
-    several = sum(len(of_set) == 2 for of_set in listed)
-    assert 0 < several < math.comb(len(suffix.jobs), 2)  # some fit, and some do not
+@pytest.mark.parametrize("num_clusters", [2, 3, 4, 6])
+def test_the_engine_adds_up_what_clusters_hold(num_clusters: int) -> None:
+    rng = np.random.default_rng(num_clusters)
+    answers = []
+    for _ in range(150):
+        tasks, asked = rng.integers(0, 9, size=2).tolist()
+        loads, of_other = (np.arange(n + 1) * np.arange(n, -1, -1) * rng.uniform(0.5, 2.0) for n in (tasks, asked))
+        capacities = rng.integers(0, 20 // num_clusters, size=num_clusters)
+        rooms = rng.integers(0, 8, size=2 * num_clusters)
+        limits = np.where(rng.random(num_clusters) < 0.2, np.inf, rng.uniform(1.0, 25.0, size=num_clusters))
+        found = engine().wide_jobs_are_held(num_clusters, tasks, asked, capacities, rooms, limits, loads, of_other)
+        answers.append(bool(found))
+        of_lists = (array.tolist() for array in (capacities, rooms, limits, loads, of_other))
+        assert answers[-1] == sums_of_clusters(*of_lists)
+    assert {False, True} == set(answers)
+
+
+def test_wrong_rooms_are_a_fault() -> None:
+    two = np.zeros(2, dtype=np.int64)
+    with pytest.raises(InternalError, match="rooms of wide_jobs_are_held is out of range"):
+        engine().wide_jobs_are_held(2, 0, 0, two, np.array([0, 0, -1, 0]), np.ones(2), np.zeros(1), np.zeros(1))
+    with pytest.raises(InternalError, match="num_clusters of wide_jobs_are_held is out of range"):
+        engine().wide_jobs_are_held(1, 0, 0, two[:1], two, np.ones(1), np.zeros(1), np.zeros(1))
 
 
 def test_pairs_that_are_not_looked_at_in_time_are_let_pass() -> None:
