@@ -13,6 +13,7 @@ from coalloc.extend import AllowedStarts, Calendar, Constraint, TimeRow
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allowed_slots import AllowedSlots
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
+from tests.agreement import assert_agrees
 
 PLATFORM = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=10.0)])
 CLOSE = 1e-6
@@ -237,8 +238,18 @@ def test_the_optimum_is_that_of_brute_force(seed, objective):
     constraints = [On(calendar, *(job.id for job in instance.jobs if rng.random() < 0.7), "none")]
     expected = brute_force_oas(instance, slot, objective, constraints=constraints, horizon=20)
     for formulation in ("auto", "mode", "count"):
-        result = coalloc.solve(
-            instance, slot=slot, objective=objective, formulation=formulation, constraints=constraints, time_limit=60.0
-        )
-        assert result.status == "optimal"
-        assert result.objective == pytest.approx(expected.objective, rel=CLOSE)
+        assert_agrees(instance, slot, objective, formulation, constraints=constraints, best=expected)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 6])
+def test_the_optimum_of_two_calendars_is_that_of_brute_force(seed):
+    instance, slot = small_instance(seed, SmallSize(max_jobs=3, max_slots=8))
+    rng = np.random.default_rng(seed)
+    constraints = []
+    for _ in range(2):
+        period, first = int(rng.integers(2, 5)), int(rng.integers(2))
+        window = first * slot, int(rng.integers(first, period)) * slot
+        jobs = [job.id for job in instance.jobs if rng.random() < 0.8]
+        constraints.append(On(Calendar(period * slot, (window,), offset=float(rng.integers(3)) * slot), *jobs, "none"))
+    for formulation in ("auto", "mode", "count"):
+        assert_agrees(instance, slot, formulation=formulation, constraints=constraints)

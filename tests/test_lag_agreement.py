@@ -11,22 +11,20 @@ import pytest
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.instance.constraints import TimeRow
-from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import discretise
-from coalloc.testing import brute_force_oas
+from coalloc.testing import BruteForceResult, brute_force_oas
 from coalloc.testing.constraints import Lag
+from tests.agreement import TIME_LIMIT, assert_agrees
 from tests.small_instances import TINY, small_instance
 
 SEEDS = (2, 4, 5, 7, 8, 11, 12, 14, 15, 17, 18, 19)
 """Of the first twenty those that brute force decides in a moment; seven have a schedule, five have none."""
-LIMIT = 600.0
-"""Seconds, far beyond what is needed."""
 
 
-def optimum(instance: Instance, slot: float, lags: list[Lag]) -> float:
+def optimum(instance: Instance, slot: float, lags: list[Lag]) -> BruteForceResult:
     """Return the least makespan, s; every slot is tried as a start of every job."""
     horizon = int(discretise(instance, slot, constraints=lags).horizon_in_turn)
-    return brute_force_oas(instance, slot, constraints=lags, horizon=horizon).objective
+    return brute_force_oas(instance, slot, constraints=lags, horizon=horizon)
 
 
 def drawn(seed: int) -> tuple[Instance, float, list[Lag]]:
@@ -53,15 +51,15 @@ def slow_jobs() -> tuple[Instance, list[Lag]]:
 @pytest.mark.parametrize("formulation", ["mode", "count", "node", "auto"])
 def test_a_job_that_has_to_take_long_is_where_it_does(formulation: str) -> None:
     instance, lags = slow_jobs()
-    result = coalloc.solve(instance, slot=10.0, formulation=formulation, constraints=lags, time_limit=LIMIT)
+    result = coalloc.solve(instance, slot=10.0, formulation=formulation, constraints=lags, time_limit=TIME_LIMIT)
     assert (result.status, result.objective) == ("optimal", 40.0)
-    assert optimum(instance, 10.0, lags) == 40.0
+    assert optimum(instance, 10.0, lags).objective == 40.0
 
 
 def test_a_job_that_cannot_take_so_long() -> None:
     instance, _ = slow_jobs()
     lags = [Lag(("end", "J1"), ("start", "J1"), 30.0)]
-    result = coalloc.solve(instance, slot=10.0, formulation="count", constraints=lags, time_limit=LIMIT)
+    result = coalloc.solve(instance, slot=10.0, formulation="count", constraints=lags, time_limit=TIME_LIMIT)
     assert (result.status, result.schedule) == ("infeasible", None)
 
 
@@ -76,22 +74,13 @@ def test_a_row_is_of_one_time_or_a_difference(factors: tuple[int, ...]) -> None:
 @pytest.mark.usefixtures("cpsat_or_not")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_portfolio_keeps_lags(seed: int) -> None:
-    assert_agrees(seed, "auto")
+    instance, slot, lags = drawn(seed)
+    assert_agrees(instance, slot, constraints=lags, best=optimum(instance, slot, lags))
 
 
 @pytest.mark.parametrize("formulation", ["mode", "count"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_formulation_keeps_lags(seed: int, formulation: str) -> None:
-    assert_agrees(seed, formulation)
-
-
-def assert_agrees(seed: int, formulation: str) -> None:
     instance, slot, lags = drawn(seed)
     best = optimum(instance, slot, lags)
-    result = coalloc.solve(instance, slot=slot, formulation=formulation, constraints=lags, time_limit=LIMIT)
-    if best == float("inf"):
-        assert (result.status, result.schedule) == ("infeasible", None)
-    else:
-        assert result.status == "optimal"
-        assert result.objective is not None
-        assert abs(result.objective - best) <= time_tolerance(best)
+    assert_agrees(instance, slot, formulation=formulation, constraints=lags, best=best)

@@ -21,7 +21,8 @@ from coalloc import (
     Schedule,
     Shape,
 )
-from coalloc.testing import brute_force_oas, small_feature_instance
+from coalloc.testing import small_feature_instance
+from tests.agreement import assert_agrees
 from tests.small_instances import TINY
 
 PLATFORM = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=10.0)])
@@ -202,11 +203,4 @@ def test_a_replay_keeps_the_starts_of_jobs_with_maximal_lags():
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_lags_agree_with_brute_force(seed):
     instance, slot = small_feature_instance(seed, TINY, ("lags", "limits", "eligible"))
-    best = brute_force_oas(instance, slot)
-    result = coalloc.solve(instance, slot=slot)
-    if best.feasible:
-        assert coalloc.check(instance, best.schedule) == []
-        assert (result.status, result.objective) == ("optimal", pytest.approx(best.objective, rel=CLOSE))
-        assert coalloc.lower_bound(instance, slot=slot) <= best.objective * (1.0 + CLOSE)
-    else:
-        assert (result.status, result.schedule) == ("infeasible", None)
+    assert_agrees(instance, slot)
