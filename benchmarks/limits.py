@@ -2,7 +2,8 @@
 
 Each solve runs in a process of its own that has loaded everything before the clock starts. A limit holds if the solve
 takes no more than a tenth, or 0.3 s, beyond it, and 50 microseconds per job, on a machine without other work; with
-other work the time of the processor says more, which the harness measures from the start of the process. Protocol: benchmarks/README.md.
+other work the time of the processor says more, which the harness measures from the start of the process. Protocol:
+benchmarks/README.md.
 """
 
 from __future__ import annotations
