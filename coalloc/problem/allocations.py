@@ -268,7 +268,7 @@ class Allocations:
         """Return how many tasks of a job have room within the scope: by processors, memory, resources, constraints."""
         rooms = self.rooms(job)
         if not job.asks_resources or self.scope == "node":
-            return self.widest(rooms)
+            return self.widest_part if rooms is self.capacities else self.widest(rooms)
         parts = [0] * len(self.instance.platform.clusters)
         for room, node_class in zip(rooms, self.classes, strict=True):
             parts[node_class.cluster] += room
@@ -352,6 +352,11 @@ class Allocations:
     def widest(self, rooms: Sequence[float]) -> int:
         """Return how many tasks of one job fit, within the scope, into classes with so much room each."""
         return max(self.within_scope([int(room) for room in rooms]))
+
+    @cached_property
+    def widest_part(self) -> int:
+        """How many tasks of one job fit, within the scope, on the empty platform."""
+        return self.widest(self.capacities)
 
     def within_scope(self, rooms: Sequence[int]) -> list[int]:
         """Return the sum over each part of the platform that the scope keeps a job within."""

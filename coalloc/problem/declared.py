@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
@@ -40,10 +40,10 @@ class OfJob:
     latest_start: float = math.inf
     latest_end: float = math.inf
     calendar: Calendar | None = None
-    nodes: list[Collection[int]] = field(default_factory=list)
-    most_tasks: list[MostTasks] = field(default_factory=list)
-    shapes: list[Collection[int]] = field(default_factory=list)
-    allowed: list[Callable[[Tasks], bool]] = field(default_factory=list)
+    nodes: tuple[Collection[int], ...] = ()
+    most_tasks: tuple[MostTasks, ...] = ()
+    shapes: tuple[Collection[int], ...] = ()
+    allowed: tuple[Callable[[Tasks], bool], ...] = ()
     is_in_one_cluster: bool = False
 
     def take(self, declared: Declaration) -> None:
@@ -58,13 +58,13 @@ class OfJob:
                 if known is not None:
                     self.calendar = _common(known, declared)
             case AllowedNodes():
-                self.nodes.append(declared.nodes)
+                self.nodes += (declared.nodes,)
             case MostTasks():
-                self.most_tasks.append(declared)
+                self.most_tasks += (declared,)
             case AllowedShapes():
-                self.shapes.append(declared.tasks)
+                self.shapes += (declared.tasks,)
             case AllowedSpreads():
-                self.allowed.append(declared.allows)
+                self.allowed += (declared.allows,)
 
     def most_on(self, node: int) -> float:
         """Return how many tasks it may have on the nodes that are told apart with a node, by index."""

@@ -33,7 +33,8 @@ MAX_TRIED = 1_000
 def why_infeasible(problem: Problem) -> list[str]:
     """Return a sentence for each job that fits nowhere, saturates a link, or cannot end in time."""
     nowhere = why_without_place(problem) or [*_why_beyond_budget(problem), *problem.cluster_rows.faults()]
-    late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
+    ends = ((j, latest) for j, latest in enumerate(problem.latest_ends) if latest < math.inf)
+    late = nowhere or [_too_late(problem, j) for j, latest in ends if _earliest_end(problem, j) > latest]
     return late or [
         *(_all_too_late(problem) or _some_too_late(problem)),
         *filter(None, [why_crowded(problem), _why_contradicting(problem)]),
@@ -147,15 +148,10 @@ def _some_too_late(problem: Problem) -> list[str]:
     return [f"{names} must end by {instant_text(by)}, but the last of them cannot end before {instant_text(at)}"]
 
 
-def _is_too_late(problem: Problem, j: int) -> bool:
-    return _earliest_end(problem, j) > problem.latest_ends[j]
-
-
 def _earliest_end(problem: Problem, j: int) -> float:
     """Return before when a job cannot end, ticks: at its fastest, or where it is tried, beside what is not there."""
     fastest = problem.releases[j] + problem.levels[j][0].duration
-    is_tried = problem.blocks and math.isfinite(problem.latest_ends[j])
-    if not is_tried or problem.allocations.count(problem.jobs[j]) > MAX_TRIED:
+    if not problem.blocks or problem.allocations.count(problem.jobs[j]) > MAX_TRIED:
         return fastest
     profile = Profile(problem)
     return min(
@@ -196,7 +192,7 @@ def why_not_together(problem: Problem) -> str:
 
 def why_nowhere(problem: Problem, job: Job) -> str:
     """Return why no part of the platform that the scope allows holds a job; nothing where one does."""
-    if problem.allocations.widest(problem.capacities) < least_tasks(job):
+    if problem.allocations.widest_part < least_tasks(job):
         return f"job {quoted(job.id)} fits on no {problem.scope}: it has {least_tasks(job)} tasks"
     return shortage(problem.allocations, job)
 
