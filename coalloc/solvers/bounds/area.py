@@ -64,11 +64,6 @@ def area(problem: Problem, *, time_limit: float = math.inf) -> float:
     return max(longest_job(problem), rounded(problem, float(work.bounds(deadline).max(initial=0.0))))
 
 
-def efficiencies(problem: Problem, time_limit: float = math.inf) -> list[list[float]]:
-    """Return for each job and level the least cost of the job as a share of its cost there (:func:`level_costs`)."""
-    return efficiencies_at(level_costs(problem, time_limit))
-
-
 def efficiencies_at(costs: Sequence[Sequence[float]]) -> list[list[float]]:
     """Return for each job and level its least cost as a share of its cost there; 1 where that is nothing."""
     return [[min(of_job) / cost if cost > 0.0 else 1.0 for cost in of_job] for of_job in costs]

@@ -21,8 +21,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.problem import Assignment, Problem
-from coalloc.solvers.bounds.area import efficiencies_at, level_costs
+from coalloc.problem import Assignment
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
@@ -94,7 +93,7 @@ class _Stage:
 
 
 class BeamSearch:
-    """Rounds of beam search for one problem; the same seed gives the same rounds, unless the deadline strikes.
+    """Rounds of beam search in a growth; the same seed gives the same rounds, unless the deadline strikes.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ class BeamSearch:
 
     def __init__(
         self,
-        problem: Problem,
+        growth: Growth,
         *,
         lower_bound: float,
         dual_prices: Sequence[float],
@@ -121,8 +120,7 @@ class BeamSearch:
         self.deadline = deadline
         self._lower_bound = lower_bound
         self._rng = np.random.default_rng(seed)
-        costs = level_costs(problem, deadline - time.perf_counter())
-        self._growth = Growth(problem, efficiencies_at(costs))
+        problem, self._growth = growth.problem, growth
         self._branching: Branching
         if by_knapsacks:
             self._branching, self._width = KnapsackPlanner(problem, dual_prices), PACKED
@@ -132,7 +130,7 @@ class BeamSearch:
         self._path: list[_Stage] = []
         self._end, self._idle = math.inf, 0
         self._dual_prices = np.array(dual_prices, dtype=float)
-        self._areas = _scaled(np.array([min(of_job) for of_job in costs]), lower_bound)
+        self._areas = _scaled(np.array([min(of_job) for of_job in growth.costs]), lower_bound)
         durations = np.array(fastest_durations(problem), dtype=float)
         tasks = np.array([job.tasks for job in problem.jobs], dtype=float)
         self._urgencies = _scaled(np.log1p(tasks * durations), len(tasks)) - 1.0
@@ -229,7 +227,7 @@ def _run_packed(incumbent: Incumbent) -> None:
 def _search(incumbent: Incumbent, name: str, *, by_knapsacks: bool = False) -> None:
     """Search rounds of its own, and hear in between what other cores have found."""
     stages = BeamSearch(
-        incumbent.problem,
+        Growth.of(incumbent),
         lower_bound=incumbent.proven,
         dual_prices=incumbent.dual_prices,
         seed=incumbent.state.options.seed + incumbent.attempt,

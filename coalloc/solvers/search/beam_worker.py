@@ -20,6 +20,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.beam_search import BY_KNAPSACKS, BeamSearch, accepts, accepts_pools
 from coalloc.solvers.search.beam_search import METHOD as BY_PLANS
+from coalloc.solvers.search.growth import Growth
 
 CORE_SEED = 1_000_000
 """What the seed of each further core is ahead of the last: more than there are attempts."""
@@ -57,7 +58,8 @@ def main(requests: int, answers: int) -> None:
     asker = Asker(requests, answers)
     problem, options, by_knapsacks = pickle.loads(base64.b64decode(asker.read()["task"]))
     ways = {BY_PLANS.name: False, BY_KNAPSACKS.name: True} if by_knapsacks else {BY_PLANS.name: False}
-    searches = {name: BeamSearch(problem, **options, by_knapsacks=way) for name, way in ways.items()}
+    growth = Growth.priced(problem)
+    searches = {name: BeamSearch(growth, **options, by_knapsacks=way) for name, way in ways.items()}
     spent, best = dict.fromkeys(searches, 0.0), math.inf
     while True:
         name, began = min(spent, key=spent.__getitem__), time.perf_counter()

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from coalloc.engine import Handle, engine
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.serial_sgs import Generation
+from coalloc.solvers.bounds.area import efficiencies_at, level_costs
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.search.problem_tables import Tables
 
 Floats = NDArray[np.float64]
@@ -104,14 +106,35 @@ class Partials:
 
 
 class Growth:
-    """Makes schedules of one problem grow; ``efficiencies`` are those of each job's levels, at most 1."""
+    """Makes schedules of one problem grow.
 
-    def __init__(self, problem: Problem, efficiencies: Sequence[Sequence[float]]) -> None:
-        self._problem, self._generation = problem, Generation(problem)
+    Parameters
+    ----------
+    costs
+        What each job costs at each level (:func:`coalloc.solvers.bounds.area.level_costs`): the less, the more
+        efficient it is there.
+    """
+
+    def __init__(self, problem: Problem, costs: Sequence[Sequence[float]]) -> None:
+        self.problem, self.costs, self._generation = problem, costs, Generation(problem)
         self.num_jobs, self.num_classes = len(problem.jobs), len(problem.classes)
         self.mode = self._generation.mode
-        self._tables = Tables.of(self._generation, efficiencies)
+        self._tables = Tables.of(self._generation, efficiencies_at(costs))
         self._is_asked = self._asked()
+
+    @classmethod
+    def priced(cls, problem: Problem, time_limit: float = math.inf) -> Growth:
+        """Return the growth of a problem at the prices of the area bound, for which there is so much time, s."""
+        return cls(problem, level_costs(problem, time_limit))
+
+    @classmethod
+    def of(cls, incumbent: Incumbent) -> Growth:
+        """Return that of a problem that is solved, made once."""
+        known = incumbent.kept(cls)
+        if known is None:
+            known = cls.priced(incumbent.problem, incumbent.time_left)
+            incumbent.keep(known)
+        return known
 
     def begun(self, traits: Floats) -> Partials:
         """Return one schedule in which nothing has started."""
@@ -161,7 +184,7 @@ class Growth:
 
     def _asked(self) -> NDArray[np.uint8]:
         """Return for each member whether its spread is restricted: then its filling is asked for."""
-        problem, members = self._problem, self._tables.members
+        problem, members = self.problem, self._tables.members
         restricted = set[tuple[int, int]]()
         if problem.allocations.restricts_spreads:
             shapes = ((j, shape) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job))
@@ -171,7 +194,7 @@ class Growth:
 
     def _answer(self, handle: Handle) -> None:
         """Tell the engine how the member is filled that it asks for."""
-        problem, members = self._problem, self._tables.members
+        problem, members = self.problem, self._tables.members
         asked, free = np.empty(2, np.int64), np.empty(len(problem.classes), np.int64)
         left = np.empty(len(problem.contended_resources))
         engine().growth_question(handle, len(free), len(left), asked, free, left)

@@ -8,7 +8,6 @@ simulated annealing goes on from the best.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.serial_sgs import FILLING_RULES
-from coalloc.solvers.bounds.area import efficiencies
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
@@ -41,7 +39,7 @@ Floats = NDArray[np.float64]
 
 
 def sample(
-    problem: Problem, assignments: Sequence[Assignment], effort: Effort, *, lower_bound: float
+    growth: Growth, assignments: Sequence[Assignment], effort: Effort, *, lower_bound: float
 ) -> list[Assignment]:
     """Return the schedule of least latest end among those sampled and the given one.
 
@@ -50,9 +48,7 @@ def sample(
     best, end = list(assignments), max((a.end for a in assignments), default=0.0)
     if effort.ends_at(end):
         return best
-    costs = efficiencies(problem, effort.deadline - time.perf_counter())
-    growth = Growth(problem, costs)
-    planner, rng = Planner(problem, lower_bound), np.random.default_rng(effort.seed)
+    planner, rng = Planner(growth.problem, lower_bound), np.random.default_rng(effort.seed)
     traits, sampled, idle, parent = drawn(rng, 1), math.inf, 0, np.zeros(1, np.int64)
     nothing = growth.begun(traits)
     for _ in range(effort.iterations):
@@ -134,7 +130,7 @@ class Planner:
 def _run(incumbent: Incumbent) -> None:
     """Sample beside the best assignments."""
     sample(
-        incumbent.problem,
+        Growth.of(incumbent),
         incumbent.best,
         incumbent.effort(int(SAMPLES * len(incumbent.problem.jobs) ** 1.5), METHOD.name),
         lower_bound=incumbent.proven,

@@ -16,6 +16,7 @@ from coalloc.solvers.backends.worker import assignments_in
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.search.beam_search import BY_KNAPSACKS, METHOD, PATIENCE, BeamSearch
 from coalloc.solvers.search.beam_worker import start_worker
+from coalloc.solvers.search.growth import Growth
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW
 
@@ -52,13 +53,17 @@ def test_pairs_that_waste_nothing_survive(by_knapsacks: bool) -> None:
     assert last_end(list_schedule(problem, range(8))) == 50.0  # 1 + 2, 3, 4 + 1, 2 + 3, 4: five times 10 s
     sets = FeasibleSets(problem)
     stages = BeamSearch(
-        problem, lower_bound=sets.bound(), dual_prices=sets.dual_prices, seed=0, by_knapsacks=by_knapsacks
+        Growth.priced(problem),
+        lower_bound=sets.bound(),
+        dual_prices=sets.dual_prices,
+        seed=0,
+        by_knapsacks=by_knapsacks,
     )
     assert last_end(found_in(stages, 3)[-1]) == 40.0
 
 
 def test_after_rounds_of_no_use_it_begins_anew() -> None:
-    stages = BeamSearch(perfect_pairs(), lower_bound=40.0, dual_prices=[0.0] * 8, seed=0)
+    stages = BeamSearch(Growth.priced(perfect_pairs()), lower_bound=40.0, dual_prices=[0.0] * 8, seed=0)
     rounds = [stages.round() for _ in range(2 * PATIENCE + 10)]
     best = [number for number, found in enumerate(rounds) if found is not None and last_end(found) == 40.0]
     assert len(best) > 1  # nothing is better than 40 s
@@ -66,7 +71,13 @@ def test_after_rounds_of_no_use_it_begins_anew() -> None:
 
 
 def test_a_round_gives_up_at_the_deadline() -> None:
-    stages = BeamSearch(perfect_pairs(), lower_bound=40.0, dual_prices=[0.0] * 8, seed=0, deadline=time.perf_counter())
+    stages = BeamSearch(
+        Growth.priced(perfect_pairs()),
+        lower_bound=40.0,
+        dual_prices=[0.0] * 8,
+        seed=0,
+        deadline=time.perf_counter(),
+    )
     assert stages.round() is None
 
 
@@ -79,7 +90,10 @@ def test_it_is_valid_ever_better_and_repeats(drawn: tuple[Instance, float]) -> N
     bound = sets.bound()
 
     def again() -> list[list[Assignment]]:
-        return found_in(BeamSearch(problem, lower_bound=bound, dual_prices=sets.dual_prices, seed=3), 2)
+        return found_in(
+            BeamSearch(Growth.priced(problem), lower_bound=bound, dual_prices=sets.dual_prices, seed=3),
+            2,
+        )
 
     found = again()
     for assignments in found:

@@ -20,6 +20,7 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Runnin
 from coalloc.problem import Problem, discretise
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation
 from coalloc.schedule import schedule_of
+from coalloc.solvers.bounds.area import efficiencies_at
 from coalloc.solvers.search.growth import Growth, Partials, Plans
 from tests.small_instances import slotted_instances
 from tests.solvers.search.parallel_reference import ParallelGeneration, PartialSchedule, Plan
@@ -62,7 +63,7 @@ def plan_of(of_all: Plans, number: int) -> Plan:
     return Plan(tuple(order), *(column[number].item() for column in columns))
 
 
-def efficiencies(problem: Problem, rng: np.random.Generator) -> list[list[float]]:
+def costs(problem: Problem, rng: np.random.Generator) -> list[list[float]]:
     """Return one at random for each level."""
     return [rng.uniform(0.2, 1.0, len(levels)).tolist() for levels in problem.levels]
 
@@ -97,11 +98,11 @@ def two_speeds() -> Problem:
 
 def test_each_job_takes_its_most_efficient_level() -> None:
     # J0 prefers the slow node (8 s), J1 the fast one (8 s).
-    assert grown(Growth(two_speeds(), [[0.5, 1.0], [1.0, 0.5]]), one_plan((0, 1))) == {0: 8.0, 1: 8.0}
+    assert grown(Growth(two_speeds(), [[2.0, 1.0], [1.0, 2.0]]), one_plan((0, 1))) == {0: 8.0, 1: 8.0}
 
 
 def test_a_job_waits_for_a_level_above_the_threshold() -> None:
-    growth = Growth(two_speeds(), [[1.0, 0.5], [1.0, 0.5]])
+    growth = Growth(two_speeds(), [[1.0, 2.0], [1.0, 2.0]])
     # Fast 0..4, then fast 4..12, instead of slow 0..16.
     assert grown(growth, one_plan((0, 1), threshold=0.9)) == {0: 4.0, 1: 12.0}
     assert grown(growth, one_plan((0, 1))) == {0: 4.0, 1: 16.0}
@@ -111,18 +112,18 @@ def test_a_job_waits_for_a_level_above_the_threshold() -> None:
 
 
 def test_a_threshold_that_no_level_reaches_gives_way() -> None:
-    assert grown(Growth(two_speeds(), [[0.5, 0.4], [0.5, 0.4]]), one_plan((0, 1), threshold=0.9)) == {0: 4.0, 1: 16.0}
+    assert grown(Growth(two_speeds(), [[1.0, 2.0], [1.0, 2.0]]), one_plan((0, 1), threshold=1.1)) == {0: 4.0, 1: 16.0}
 
 
 def test_a_schedule_that_is_no_better_is_left_out() -> None:
-    growth = Growth(two_speeds(), [[0.5, 1.0], [1.0, 0.5]])
+    growth = Growth(two_speeds(), [[2.0, 1.0], [1.0, 2.0]])
     assert grown(growth, one_plan((0, 1)), before=8.0) is None
     assert grown(growth, one_plan((0, 1)), before=8.1) == {0: 8.0, 1: 8.0}
 
 
 def test_a_schedule_goes_on_by_another_plan_and_stays_as_it_is() -> None:
     # Up to 4 s only the fast node is used, by J0, 0..4; then by J1, 4..12.
-    growth = Growth(two_speeds(), [[1.0, 0.5], [1.0, 0.5]])
+    growth = Growth(two_speeds(), [[1.0, 2.0], [1.0, 2.0]])
     partials = by_plans(growth, begun(growth), [0], one_plan((0, 1), threshold=0.9), until=4.0)
     assert (partials.starts.tolist(), partials.ends.tolist()) == ([[0.0, math.inf]], [[4.0, math.inf]])
     assert grown(growth, one_plan((0, 1)), partials) == {0: 4.0, 1: 12.0}
@@ -136,7 +137,7 @@ def test_every_schedule_is_valid(drawn: tuple[Instance, float], seed: int, conti
     instance, slot = drawn
     problem = discretise(instance, None if continuous else slot)
     rng = np.random.default_rng(seed)
-    growth = Growth(problem, efficiencies(problem, rng))
+    growth = Growth(problem, costs(problem, rng))
     found = by_plans(growth, begun(growth), [0, 0, 0], plans(problem, 3, rng))
     assert found.traits.tolist() == [[0, 1, 2]]
     for number in range(3):
@@ -209,8 +210,8 @@ def test_so_it_does_where_spreads_over_clusters_are_restricted(seed: int) -> Non
 def assert_equal(problem: Problem, before: float) -> list[float]:
     """Let schedules go on in two stages and to their end, here and in the engine; return when they end."""
     rng = np.random.default_rng(0)
-    of_levels = efficiencies(problem, rng)
-    generation, growth = ParallelGeneration(Generation(problem), of_levels), Growth(problem, of_levels)
+    of_levels = costs(problem, rng)
+    generation, growth = ParallelGeneration(Generation(problem), efficiencies_at(of_levels)), Growth(problem, of_levels)
     listed, partials = [PartialSchedule(problem)], begun(growth)
     for until in (problem.horizon_in_turn / 12.0, problem.horizon_in_turn / 6.0, math.inf):
         drawn, parents = plans(problem, 8, rng), rng.integers(len(listed), size=8).tolist()
@@ -231,7 +232,7 @@ def assert_equal(problem: Problem, before: float) -> list[float]:
 def test_no_more_is_made_once_the_time_is_up() -> None:
     problem = discretise(coalloc.generate("thesis-oas", seed=1, **TREE), None)
     rng = np.random.default_rng(0)
-    growth, number = Growth(problem, efficiencies(problem, rng)), 40_000
+    growth, number = Growth(problem, costs(problem, rng)), 40_000
     late = {"deadline": time.perf_counter()}
     found = by_plans(growth, begun(growth), [0] * number, plans(problem, number, rng), **late)
     assert len(found.starts) == found.traits.shape[1] < number
@@ -240,7 +241,7 @@ def test_no_more_is_made_once_the_time_is_up() -> None:
 def test_where_a_call_is_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = discretise(coalloc.generate("thesis-oas", seed=1, **TREE), None)
     rng = np.random.default_rng(0)
-    growth, drawn = Growth(problem, efficiencies(problem, rng)), plans(problem, 20, rng)
+    growth, drawn = Growth(problem, costs(problem, rng)), plans(problem, 20, rng)
     whole = by_plans(growth, begun(growth), [0] * 20, drawn)
     monkeypatch.setattr("coalloc.solvers.search.growth.LOOK", 0.0)  # so each call ends at its first look at the clock
     cut = by_plans(growth, begun(growth), [0] * 20, drawn)
@@ -249,7 +250,7 @@ def test_where_a_call_is_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_not_there_is_a_fault() -> None:
-    growth = Growth(two_speeds(), [[1.0, 0.5], [1.0, 0.5]])
+    growth = Growth(two_speeds(), [[1.0, 2.0], [1.0, 2.0]])
     with pytest.raises(InternalError, match="parents of growth_by_plans is out of range"):
         by_plans(growth, begun(growth), [1], one_plan((0, 1)))
     with pytest.raises(InternalError, match="rules of growth_by_plans is out of range"):

@@ -118,7 +118,11 @@ def test_few_jobs_come_to_the_optimum(seed: int, multiple: int, latest: int, slo
 
     def again() -> list[list[Assignment]]:
         stages = BeamSearch(
-            problem, lower_bound=sets.bound(), dual_prices=sets.dual_prices, seed=seed, by_knapsacks=True
+            Growth.priced(problem),
+            lower_bound=sets.bound(),
+            dual_prices=sets.dual_prices,
+            seed=seed,
+            by_knapsacks=True,
         )
         return [found for _ in range(20) if (found := stages.round()) is not None]
 
@@ -133,7 +137,12 @@ def test_few_jobs_come_to_the_optimum(seed: int, multiple: int, latest: int, slo
 def test_a_late_search_gives_up() -> None:
     problem = discretise(random_pool(40, 1), None)
     stages = BeamSearch(
-        problem, lower_bound=1.0, dual_prices=[1.0] * 40, seed=0, deadline=time.perf_counter(), by_knapsacks=True
+        Growth.priced(problem),
+        lower_bound=1.0,
+        dual_prices=[1.0] * 40,
+        seed=0,
+        deadline=time.perf_counter(),
+        by_knapsacks=True,
     )
     assert stages.round() is None
 

@@ -12,8 +12,9 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import Assignment, discretise
 from coalloc.rules.serial_sgs import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
-from coalloc.solvers.bounds.area import area, efficiencies
+from coalloc.solvers.bounds.area import area, efficiencies_at, level_costs
 from coalloc.solvers.effort import Effort
+from coalloc.solvers.search.growth import Growth
 from coalloc.solvers.search.sampling import sample
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW
@@ -30,7 +31,7 @@ def test_efficiency_is_the_least_cost_over_the_cost() -> None:
     platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 1.0),))
     jobs = tuple(Job(f"J{i}", 1, 10.0, processing_share=1.0) for i in range(6))
     problem = discretise(Instance(platform, jobs), None)
-    assert efficiencies(problem) == [pytest.approx([1.0, 1.0], rel=1e-3) for _ in jobs]
+    assert efficiencies_at(level_costs(problem)) == [pytest.approx([1.0, 1.0], rel=1e-3) for _ in jobs]
 
 
 def test_fast_nodes_are_left_to_those_that_gain_by_them() -> None:
@@ -41,7 +42,7 @@ def test_fast_nodes_are_left_to_those_that_gain_by_them() -> None:
     problem = discretise(Instance(platform, jobs), None)
     bad = [Assignment(j, 0.0, problem.allocations.mode(jobs[j], counts)) for j, counts in ((1, (1, 0)), (0, (0, 1)))]
     assert last_end(bad) == 16.0
-    assert last_end(sample(problem, bad, Effort(iterations=50, seed=0), lower_bound=area(problem))) < 9.0
+    assert last_end(sample(Growth.priced(problem), bad, Effort(iterations=50, seed=0), lower_bound=area(problem))) < 9.0
 
 
 @LAW
@@ -52,11 +53,16 @@ def test_it_is_valid_no_worse_and_repeats(drawn: tuple[Instance, float]) -> None
     first = list_schedule(problem, range(len(problem.jobs)))
     bound = area(problem)
     told: list[list[Assignment]] = []
-    found = sample(problem, first, Effort(iterations=20, seed=3, on_schedule=told.append), lower_bound=bound)
+    found = sample(
+        Growth.priced(problem),
+        first,
+        Effort(iterations=20, seed=3, on_schedule=told.append),
+        lower_bound=bound,
+    )
     assert bound <= last_end(found) <= last_end(first)
     assert check(instance, schedule_of(problem, found)) == []
     assert [last_end(a) for a in told] == sorted({last_end(a) for a in told}, reverse=True)
-    assert sample(problem, first, Effort(iterations=20, seed=3), lower_bound=bound) == found
+    assert sample(Growth.priced(problem), first, Effort(iterations=20, seed=3), lower_bound=bound) == found
 
 
 def test_it_stops_at_the_target_and_the_deadline() -> None:
@@ -64,7 +70,25 @@ def test_it_stops_at_the_target_and_the_deadline() -> None:
     jobs = tuple(Job(f"J{i}", 1, seconds) for i, seconds in enumerate((3.0, 3.0, 2.0, 2.0, 2.0)))
     problem = discretise(Instance(platform, jobs), None)
     first = best_list_schedule(problem)
-    assert sample(problem, first, Effort(iterations=10**9, seed=0, target=7.0), lower_bound=6.0) == first
-    assert sample(problem, first, Effort(iterations=10**9, seed=0, deadline=-math.inf), lower_bound=6.0) == first
+    assert sample(Growth.priced(problem), first, Effort(iterations=10**9, seed=0, target=7.0), lower_bound=6.0) == first
+    assert (
+        sample(
+            Growth.priced(problem),
+            first,
+            Effort(iterations=10**9, seed=0, deadline=-math.inf),
+            lower_bound=6.0,
+        )
+        == first
+    )
     # 3 + 3 s on one node and 2 + 2 + 2 s on the other: once the blur puts a 3 behind two of the 2s.
-    assert last_end(sample(problem, first, Effort(iterations=10**9, seed=0, target=6.0), lower_bound=6.0)) == 6.0
+    assert (
+        last_end(
+            sample(
+                Growth.priced(problem),
+                first,
+                Effort(iterations=10**9, seed=0, target=6.0),
+                lower_bound=6.0,
+            )
+        )
+        == 6.0
+    )
