@@ -69,7 +69,7 @@ class Tables:
             len(memory_class),
             len(problem.contended_links),
             len(entries),
-            len(problem.busy),
+            len(problem.busy) + len(problem.blocks),
             len(arrivals),
         )
         least_tasks = np.array([min(level.tasks for level in levels) for levels in problem.levels])
@@ -187,11 +187,11 @@ def _memories(problem: Problem) -> tuple[Any, ...]:
 
 
 def _platform(problem: Problem, sets: Sequence[tuple[int, ...]]) -> tuple[Any, ...]:
-    """Return the classes of each set, ticks of each shape by its slowest class, limits, what runs already, capacities.
+    """Return the classes of each set, ticks of each shape by its slowest class, limits, what is held, capacities.
 
-    What runs already are processors, loads and ends.
+    What is held, by jobs that run already and in windows, are processors, loads, starts and ends.
     """
-    num_classes = len(problem.classes)
+    num_classes, held = len(problem.classes), (*problem.busy, *problem.blocks)
     return (
         np.array([[g in classes for g in range(num_classes)] for classes in sets], dtype=np.uint8),
         np.array(
@@ -203,10 +203,11 @@ def _platform(problem: Problem, sets: Sequence[tuple[int, ...]]) -> tuple[Any, .
             dtype=float,
         ),
         np.array([problem.allocations.limits[k] for k in problem.contended_resources], dtype=float),
-        np.array([busy.allocation for busy in problem.busy], dtype=np.int64).reshape(-1, num_classes),
-        np.array([[busy.loads[k] for k in problem.contended_resources] for busy in problem.busy], dtype=float).reshape(
-            len(problem.busy), len(problem.contended_resources)
+        np.array([busy.allocation for busy in held], dtype=np.int64).reshape(-1, num_classes),
+        np.array([[busy.loads[k] for k in problem.contended_resources] for busy in held], dtype=float).reshape(
+            len(held), len(problem.contended_resources)
         ),
-        np.array([busy.end for busy in problem.busy], dtype=float),
+        np.array([busy.start for busy in held], dtype=float),
+        np.array([busy.end for busy in held], dtype=float),
         np.array(problem.capacities, dtype=np.int64),
     )
