@@ -42,7 +42,7 @@ from coalloc.solvers.search.running_sets import ExtensionAlternative, Key, Runni
 MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
 NODES_BEFORE_MACHINE_CODE, NODES_OVER_TIME = 3_000, 10_000
-"""Those where machine code (:mod:`coalloc.solvers.search.pool_tree`, ``set_tree`` beside it) goes on; where jobs arrive
+"""Those where machine code (:mod:`coalloc.solvers.search.set_tree`) goes on; where jobs arrive
 over time it does so later, once schedules have been sampled.
 """
 FEW_NODES = 300
@@ -225,7 +225,7 @@ class _Priced:
 
 
 def _run(incumbent: Incumbent) -> None:
-    goes_on = pool_tree.METHOD.accepts(incumbent) or set_tree.may_follow(incumbent)
+    goes_on = set_tree.may_follow(incumbent)
     before = NODES_BEFORE_MACHINE_CODE if incumbent.problem.has_equal_releases else NODES_OVER_TIME
     _search_in_stages(incumbent, before if goes_on else MAX_NODES)
 
@@ -265,8 +265,9 @@ def _search(incumbent: Incumbent, max_nodes: int, prices: Sequence[Sequence[floa
 
 
 def _accepts(incumbent: Incumbent) -> bool:
+    """Accept what :mod:`coalloc.solvers.search.pool_tree` does not take."""
     is_latest_end = bool(incumbent.dual_prices) and incumbent.criterion.objective.is_latest_end
-    return is_latest_end and may_search(incumbent.problem)
+    return is_latest_end and may_search(incumbent.problem) and not pool_tree.METHOD.accepts(incumbent)
 
 
 def _accepts_briefly(incumbent: Incumbent) -> bool:
