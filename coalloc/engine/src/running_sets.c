@@ -245,6 +245,7 @@ int64_t running_sets_join(running_sets *of, int64_t set, int64_t key) {
     const running_set from = of->sets[set];
     const int64_t uses = of->use_first[key + 1] - of->use_first[key];
     of->num_pairs += uses * from.num_choices;
+    of->num_looked_at += uses * from.num_choices;
     if (uses * from.num_choices > of->max_pairs_of_one || of->num_pairs > of->max_pairs) return TOO_MANY;
     int64_t place = 0;
     while (place < from.num_members && from.members[place] <= key) place++;
@@ -277,6 +278,7 @@ static bool draft_left(running_sets *s, const running_set *from, int64_t place) 
 
 int64_t running_sets_leave(running_sets *of, int64_t set, int64_t key) {
     const running_set from = of->sets[set];
+    of->num_looked_at += from.num_choices;
     int64_t place = 0;
     while (from.members[place] != key) place++;
     if (!draft_left(of, &from, place)) return OUT_OF_MEMORY;

@@ -46,10 +46,11 @@ typedef struct {
 
 /* By set: which one it is once a key joins, or without the first of a key, what a tick of it is worth at each price, and
    whether one more of a key fits whatever choice the others have. `known` and `heads` find sets, plus 1, by all that they
-   are and by their members. A set is written into `draft` first, which grows as it needs room. */
+   are and by their members. A set is written into `draft` first, which grows as it needs room.
+   `num_looked_at` counts the choices that making sets has looked at: how long that has taken. */
 struct running_sets {
     int64_t num_job_keys, num_keys, num_words, num_prices, processors, max_sets, max_pairs, max_pairs_of_one;
-    int64_t most_compared, num_pairs, num_sets, room_of_sets, num_places;
+    int64_t most_compared, num_pairs, num_looked_at, num_sets, room_of_sets, num_places;
     uint64_t *everything, *guards, *uses, *most;
     int64_t *use_first, *tasks;
     double *key_rates;

@@ -3,11 +3,11 @@
 enum { EVERYTHING = 0, BETTER = 1, STOPPED = 2, EXCEEDED = 3 };
 /* Whether a node leads on. */
 enum { NO = 0, YES = 1 };
-/* Instead of the place of the next start: too much stays idle. */
-enum { IDLE = -1 };
+/* Instead of the place of the next start: too much stays idle; or time is up, and it is to be looked for again. */
+enum { IDLE = -1, PAUSED = -9 };
 /* Members of a running set up to which it is remembered, places in which one thing may stand, low bits of its product
-   that are not used for that, and nodes between two looks at the clock. */
-enum { MOST_MEMBERS = 12, NEIGHBOURS = 8, LOW_BITS = 20, NODES_BETWEEN = 256 };
+   that are not used for that; nodes, and choices that making sets has looked at, between two looks at the clock. */
+enum { MOST_MEMBERS = 12, NEIGHBOURS = 8, LOW_BITS = 20, NODES_BETWEEN = 256, CHOICES_BETWEEN = 100000 };
 /* Odd number by which what is remembered is multiplied for its place (Fibonacci hashing, D. Knuth). */
 static const uint64_t MULTIPLIER = UINT64_C(0x9E3779B97F4A7C15);
 
@@ -47,7 +47,8 @@ struct set_tree {
     running_sets *sets;
     int64_t num_kinds, num_keys, num_jobs, num_busy, num_levels, mirrored, memory, level;
     bool is_forward, has_begun;
-    double ceiling;
+    int64_t next_look;
+    double ceiling, deadline;
     const double *slacks;
     int64_t *hits, num_prices;
     kind_of_jobs *kinds;
@@ -107,7 +108,8 @@ static void enter(set_tree *t, int64_t level) {
     firsts_of(t, level)[0] = first;
 }
 
-/* Return the place of the next candidate that starts; their number if there is none, IDLE, or why a set cannot be made. */
+/* Return the place of the next candidate that starts; their number if there is none, IDLE, PAUSED, or why a set cannot be
+   made. */
 static int64_t next_to_start(set_tree *t, int64_t level) {
     const set_node *n = t->nodes + level;
     const int64_t running = *set_of(t, level), *candidates = t->candidates + level * t->num_keys;
@@ -117,6 +119,10 @@ static int64_t next_to_start(set_tree *t, int64_t level) {
         const int64_t key = candidates[place], kind = t->kind_of[key], waiting = number_of(t, n->waiting, kind);
         const int64_t set = waiting ? joined(t->sets, running, key) : NO_SET;
         if (set < NO_SET) return set;
+        if (t->sets->num_looked_at > t->next_look) {
+            if (clock_now() >= t->deadline) return PAUSED;
+            t->next_look = t->sets->num_looked_at + CHOICES_BETWEEN;
+        }
         if (set == NO_SET) continue;
         found = smaller(found, place);
         step = earlier(step, t->ticks[key]);
@@ -320,7 +326,7 @@ static bool ends_in_time(const set_tree *t, int64_t level) {
 }
 
 /* Search on, up to so many nodes; return how it ended, or why a set cannot be made. */
-static int64_t search(set_tree *t, int64_t max_nodes, double deadline, int64_t *nodes) {
+static int64_t search(set_tree *t, int64_t max_nodes, int64_t *nodes) {
     while (*nodes < max_nodes) {
         const int64_t level = t->level;
         if (!t->is_forward) {
@@ -328,6 +334,7 @@ static int64_t search(set_tree *t, int64_t max_nodes, double deadline, int64_t *
             continue;
         }
         const int64_t place = next_to_start(t, level);
+        if (place == PAUSED) break;
         if (place < IDLE) return place;
         if (place >= 0 && place < t->nodes[level].num_candidates) {
             start(t, level, place);
@@ -342,7 +349,7 @@ static int64_t search(set_tree *t, int64_t max_nodes, double deadline, int64_t *
         if (leads_on < 0) return leads_on;
         if (leads_on) go_on(t, level, until);
         else t->is_forward = false;
-        if (++*nodes % NODES_BETWEEN == 0 && clock_now() >= deadline) break;
+        if (++*nodes % NODES_BETWEEN == 0 && clock_now() >= t->deadline) break;
     }
     return STOPPED;
 }
@@ -362,7 +369,9 @@ int64_t set_tree_run(
     of->num_prices = num_prices;
     if (!of->has_begun) enter(of, 0);
     of->has_begun = true;
-    const int64_t ended = search(of, max_nodes, clock_now() + seconds, nodes);
+    of->deadline = clock_now() + seconds;
+    of->next_look = of->sets->num_looked_at + CHOICES_BETWEEN;
+    const int64_t ended = search(of, max_nodes, nodes);
     if (ended == OUT_OF_MEMORY) return FAULT(NO_MEMORY, 0);
     return ended == TOO_MANY ? EXCEEDED : ended;
 }

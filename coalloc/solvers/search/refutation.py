@@ -69,6 +69,11 @@ class Refutation:
                 self._step = 2.0 * self._step + 1.0
             left = self._go_on(incumbent, self._tree, left)
 
+    def improve(self, incumbent: Incumbent, max_nodes: int) -> None:
+        """Search for what is better than the best that is known, wherever the bound is, up to a number of nodes."""
+        if _is_open(incumbent):
+            self._go_on(incumbent, self.tree_of(self.latest(incumbent.cost)), incumbent.limited(max_nodes))
+
     def _go_on(self, incumbent: Incumbent, tree: Tree, left: int) -> int:
         """Search for what ends by a ceiling, and then by earlier ones; return how many of so many nodes are left."""
         chunk = FIRST_CHUNK

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +34,8 @@ from coalloc.solvers.search.set_tables import SetTables
 
 Floats = NDArray[np.float64]
 
-FEWEST_JOBS, MOST_JOBS = 12, 24
-"""Jobs from which on it takes the place of the tree in Python, and up to which it sees much in seconds."""
+FEW_JOBS, MOST_JOBS = 12, 24
+"""Jobs up to which it is done in a second, whatever the gap, and up to which it sees much in seconds."""
 MAX_PRICES = 32
 """Prices that bound nodes."""
 MEMORY = 1_048_573
@@ -42,10 +44,12 @@ FIRST_LESSON, LAST_LESSON = 1_000, 100_000
 """Nodes between two looks for better prices: twice as many after one that finds none, half as many after others."""
 FEWEST_LEFT = 3
 """Jobs that wait at nodes at which better prices are looked for."""
+FIRST_NODES = 500_000
+"""Nodes of the first search, for what is better than the best that is known."""
 STEPS = 15
 """First steps of the ceilings, in continuous time, that the gap has room for."""
 NEAR, FAR = 0.64, 1.6
-"""Gaps, as shares, times the jobs beyond ``FEWEST_JOBS``, up to which it begins before the heuristics, and at all.
+"""Gaps, as shares, times the jobs beyond ``FEW_JOBS``, up to which it begins before the heuristics, and at all.
 
 It refutes ends from the bound on: where the best end is far from it, it spends its time on what nobody asks.
 """
@@ -86,10 +90,10 @@ class SetTree:
             if (slacks < 0.0).any():
                 return "everything"
             ended, nodes = self._call(min(left, self._until_lesson), ceiling, seconds, slacks)
-            if ended != "stopped":
-                return ended
             left -= nodes
             self._until_lesson -= nodes
+            if ended != "stopped":
+                return ended
             if self._until_lesson <= 0:
                 self._learn(ceiling, deadline)
         return "stopped"
@@ -174,12 +178,24 @@ def _in_engine(problem: Problem, tables: SetTables) -> Handle:
 
 
 def _run(incumbent: Incumbent) -> None:
+    with _refutation(incumbent) as refutation:
+        refutation.run(incumbent)
+
+
+def _run_first(incumbent: Incumbent) -> None:
+    with _refutation(incumbent) as refutation:
+        refutation.improve(incumbent, FIRST_NODES)
+
+
+@contextmanager
+def _refutation(incumbent: Incumbent) -> Iterator[Refutation]:
+    """Yield the refutation of a problem, which goes on where it was stopped, until there are too many running sets."""
     refutation = incumbent.kept(Refutation)
     if refutation is None:
         refutation = _begun(incumbent)
         incumbent.keep(refutation)
     try:
-        refutation.run(incumbent)
+        yield refutation
     except TooManyError:
         refutation.is_exhausted = True
 
@@ -199,22 +215,25 @@ def _begun(incumbent: Incumbent) -> Refutation:
 
 
 def _accepts(incumbent: Incumbent, far: float) -> bool:
-    """Accept what has a gap of so much, as a share, times the jobs beyond the fewest."""
-    problem, begun = incumbent.problem, incumbent.kept(Refutation)
+    """Accept what has a gap of so much, as a share, times the jobs beyond few."""
+    problem = incumbent.problem
+    is_near = (incumbent.cost - incumbent.proven) * (len(problem.jobs) - FEW_JOBS) <= far * incumbent.cost
+    return is_near and applies(incumbent)
+
+
+def applies(incumbent: Incumbent) -> bool:
+    """Return whether the tree is for a problem, whatever its gap, and has not gone as far as it goes."""
+    begun = incumbent.kept(Refutation)
     if not (
         incumbent.is_free and incumbent.best and incumbent.dual_prices and incumbent.criterion.objective.is_latest_end
     ):
         return False
-    if not FEWEST_JOBS <= len(problem.jobs) <= MOST_JOBS:
-        return False
-    if (incumbent.cost - incumbent.proven) * (len(problem.jobs) - FEWEST_JOBS) > far * incumbent.cost:
-        return False
-    return _is_for_it(problem) and not (begun is not None and begun.is_exhausted)
+    return _is_for_it(incumbent.problem) and not (begun is not None and begun.is_exhausted)
 
 
 def _is_for_it(problem: Problem) -> bool:
     """Return whether a problem is of the kind that the tree is for: its jobs last, and not one by one."""
-    if problem.allocations.number > MAX_CHOICES:
+    if len(problem.jobs) > MOST_JOBS or problem.allocations.number > MAX_CHOICES:
         return False
     least = min(level.duration for levels in problem.levels for level in levels)
     return least > 0.0 and problem.declared.is_searched and pool_of(problem) is None
@@ -243,7 +262,8 @@ def _accepts_early(incumbent: Incumbent) -> bool:
     return pumpkin.BEGUN.accepts(incumbent) and _accepts_near(incumbent)
 
 
-METHOD = Method("branch and bound over running sets", _run, _accepts_near, share=SHARE)
+FIRST = Method("branch and bound over running sets", _run_first, applies, share=SHARE)
+METHOD = Method(FIRST.name, _run, _accepts_near, share=SHARE)
 EARLY = Method(METHOD.name, _run, _accepts_early, share=SHARE)
 FURTHER = Method(METHOD.name, _run, _accepts_far, share=FURTHER_SHARE, repeats=True)
 OVER_TIME = Method(METHOD.name, _run, _accepts_over_time, share=OVER_TIME_SHARE, repeats=True)
