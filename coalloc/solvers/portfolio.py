@@ -54,7 +54,7 @@ METHODS: tuple[Method, ...] = (
     due_dates.METHOD,
     bin_packing.METHOD,
     processor_patterns.METHOD,
-    branch_and_bound.BRIEF,
+    set_tree.FIRST,
     set_tree.EARLY,
     pumpkin.BEGUN,
     branch_and_bound.IN_TIME,

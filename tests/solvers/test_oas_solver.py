@@ -31,7 +31,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
-from coalloc.solvers.search import beam_worker, branch_and_bound, sampling, set_tree
+from coalloc.solvers.search import beam_worker, branch_and_bound, cpsat_beside, sampling, set_tree
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.solvers.solve_state import SolveState
 from coalloc.testing.brute_force import brute_force_oas
@@ -219,7 +219,7 @@ def test_no_optimal_sum_of_responses_ends_beyond_the_horizon(drawn: tuple[Instan
 def test_without_a_complete_method_the_search_goes_on_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     # No proof for this one by bounds and simulated annealing, and its model at 1 % is too large to build.
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, "branch and bound", "Pumpkin")
+    without(monkeypatch, "branch and bound", set_tree.METHOD.name, "Pumpkin")
     instance = coalloc.generate("thesis-oas", seed=2)
     result = coalloc.solve(instance, slot="1%", time_limit=2.0)
     assert (result.status, result.stopped_by, result.model_size) == ("feasible", "time", None)
@@ -255,7 +255,7 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
     monkeypatch.setattr(cpsat, "start_worker", Worker)
-    without(monkeypatch, "branch and bound")
+    without(monkeypatch, "branch and bound", set_tree.METHOD.name, cpsat_beside.METHOD.name)
     monkeypatch.setattr(sampling, "sample", interrupted)
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2)
     assert result.stopped_by == "interrupt"
@@ -346,7 +346,7 @@ def test_the_other_methods_prove_what_branch_and_bound_does(seed: int, monkeypat
 def test_branch_and_bound_proves_what_the_bounds_leave_open(monkeypatch: pytest.MonkeyPatch, slot: str | None) -> None:
     without(monkeypatch, "Pumpkin")
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=18), slot=slot)
-    assert (result.status, result.trace[-1].source) == ("optimal", "branch and bound")
+    assert (result.status, result.trace[-1].source) == ("optimal", set_tree.FIRST.name)
 
 
 @pytest.mark.parametrize("slot", [10.0, None])

@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coalloc.problem import Assignment, Problem
-from coalloc.solvers.backends import pumpkin
 from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
 from coalloc.solvers.bounds.release_prices import release_prices
 from coalloc.solvers.incumbent import Incumbent
@@ -41,19 +40,8 @@ from coalloc.solvers.search.running_sets import ExtensionAlternative, Key, Runni
 
 MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
-NODES_BEFORE_MACHINE_CODE, NODES_OVER_TIME = 3_000, 10_000
-"""Those where machine code (:mod:`coalloc.solvers.search.pool_tree`, ``set_tree`` beside it) goes on; where jobs arrive
-over time it does so later, once schedules have been sampled.
-"""
 FEW_NODES = 300
 """Nodes of the search without the prices of releases: many problems are done then, before those are found."""
-BRIEF_NODES, BRIEFER_NODES = 1_200, 400
-"""Nodes of the search of jobs that arrive over time before Pumpkin, which takes longer, begins: in turn, or beside it.
-
-Beside it, on another core, the search begins anew at once, so the second are few.
-"""
-NODES_BEFORE_PUMPKIN = 10_000
-"""Those where all jobs are there from the beginning: 8 jobs are mostly done by then, in less than a second."""
 SHARE = 0.25
 """Share of the remaining time of a portfolio after which it stops."""
 BOUND_SHARE = 0.5
@@ -222,24 +210,13 @@ class _Priced:
 
 
 def _run(incumbent: Incumbent) -> None:
-    goes_on = pool_tree.METHOD.accepts(incumbent) or set_tree.may_follow(incumbent)
-    before = NODES_BEFORE_MACHINE_CODE if incumbent.problem.has_equal_releases else NODES_OVER_TIME
-    _search_in_stages(incumbent, before if goes_on else MAX_NODES)
-
-
-def _run_briefly(incumbent: Incumbent) -> None:
-    brief = BRIEF_NODES if pumpkin.is_awaited(incumbent) else BRIEFER_NODES
-    _search_in_stages(incumbent, NODES_BEFORE_PUMPKIN if incumbent.problem.has_equal_releases else brief)
-
-
-def _search_in_stages(incumbent: Incumbent, max_nodes: int) -> None:
     """Search; where jobs arrive over time first a little, and then with the prices of releases."""
     if incumbent.problem.has_equal_releases:
-        _search(incumbent, max_nodes, [])
+        _search(incumbent, MAX_NODES, [])
         return
     _search(incumbent, FEW_NODES, [])
     if not incumbent.is_closed:
-        _search(incumbent, max_nodes, release_prices(incumbent.problem, incumbent.deadline))
+        _search(incumbent, MAX_NODES, release_prices(incumbent.problem, incumbent.deadline))
 
 
 def _search(incumbent: Incumbent, max_nodes: int, prices: Sequence[Sequence[float]]) -> None:
@@ -262,15 +239,11 @@ def _search(incumbent: Incumbent, max_nodes: int, prices: Sequence[Sequence[floa
 
 
 def _accepts(incumbent: Incumbent) -> bool:
+    """Accept what the trees in the engine do not take."""
+    if pool_tree.METHOD.accepts(incumbent) or set_tree.applies(incumbent):
+        return False
     is_latest_end = bool(incumbent.dual_prices) and incumbent.criterion.objective.is_latest_end
     return is_latest_end and may_search(incumbent.problem)
-
-
-def _accepts_briefly(incumbent: Incumbent) -> bool:
-    """Accept what would wait for Pumpkin, and may well be done before; jobs of one mode each are for that."""
-    has_modes = incumbent.problem.allocations.number > len(incumbent.problem.jobs)
-    is_apt = has_modes or not incumbent.problem.has_equal_releases
-    return is_apt and pumpkin.BEGUN.accepts(incumbent) and _accepts(incumbent)
 
 
 def search_in_time(incumbent: Incumbent, problem: Problem, bound_share: float, name: str) -> bool:
@@ -307,5 +280,4 @@ def _may_seek(incumbent: Incumbent) -> bool:
 
 
 METHOD = Method("branch and bound", _run, _accepts, share=SHARE)
-BRIEF = Method(METHOD.name, _run_briefly, _accepts_briefly, share=SHARE)
 IN_TIME = Method("branch and bound for deadlines", _seek, _may_seek, share=SHARE)

@@ -9,6 +9,7 @@ ended the fewest branches lately make room for others.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +34,16 @@ class NodePrices:
     """
 
     def __init__(self, problem: Problem, tables: SetTables, dual_prices: Sequence[float]) -> None:
-        self._tables = tables
+        self._problem, self._tables = problem, tables
         self.hits = np.zeros(len(tables.worths), np.int64)
         self.number = 1
         tables.set_prices(0, dual_prices)
-        jobs = jobs_that_last(problem)
-        pricing = LinkPricing(problem, jobs) if may_price(problem, jobs) else None
-        self._remainder = None if pricing is None else RemainderPrices(problem, jobs, pricing)
+
+    @cached_property
+    def _remainder(self) -> RemainderPrices | None:
+        jobs = jobs_that_last(self._problem)
+        may_learn = may_price(self._problem, jobs)
+        return RemainderPrices(self._problem, jobs, LinkPricing(self._problem, jobs)) if may_learn else None
 
     def learn(self, left: Floats, time_left: float, deadline: float) -> int | None:
         """Return the row of new prices that show that what is left cannot be done in time; None where there are none.

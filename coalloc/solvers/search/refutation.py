@@ -17,6 +17,10 @@ from coalloc.solvers.incumbent import Incumbent
 
 FIRST_CHUNK, CHUNK = 1_000, 100_000
 """Nodes before the first look at the clock, and between two."""
+LONGEST_CALL = 0.05
+"""Seconds after which a tree comes back from the engine, so that Ctrl-C is met."""
+ENDED = ("everything", "better", "stopped")
+"""What the engine says of how a call of a tree has ended: see :meth:`Tree.run`."""
 
 
 class Tree(Protocol):
@@ -64,6 +68,11 @@ class Refutation:
                 self._tree = self.tree_of(min(incumbent.proven + self._step * self.unit, self.latest(incumbent.cost)))
                 self._step = 2.0 * self._step + 1.0
             left = self._go_on(incumbent, self._tree, left)
+
+    def improve(self, incumbent: Incumbent, max_nodes: int) -> None:
+        """Search for what is better than the best that is known, wherever the bound is, up to a number of nodes."""
+        if _is_open(incumbent):
+            self._go_on(incumbent, self.tree_of(self.latest(incumbent.cost)), incumbent.limited(max_nodes))
 
     def _go_on(self, incumbent: Incumbent, tree: Tree, left: int) -> int:
         """Search for what ends by a ceiling, and then by earlier ones; return how many of so many nodes are left."""

@@ -19,8 +19,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import islice
 from operator import sub
+
+import numpy as np
+from numpy.typing import NDArray
 
 from coalloc.problem import Busy, Mode, Problem, least_tasks
 from coalloc.rules.profile import SUBTRACTION_NOISE
@@ -42,6 +45,10 @@ more than the limit. Each of them loses less than a unit, 6e-14 of the limit: tw
 NOISE_UNITS = math.ceil(SUBTRACTION_NOISE * LOAD_UNITS)
 """Units that adding and taking away loads may lose: what fits in other searches (:class:`Profile`) has to fit here."""
 
+WORD = 64
+"""Bits of a word of the engine."""
+
+Words = NDArray[np.uint64]
 ModeChoice = tuple[int, ...]
 """For each member of a running set, the index of its mode among those of its duration."""
 Key = tuple[int, int]
@@ -85,12 +92,13 @@ class ExtensionAlternative:
 class PackedNumbers:
     """Numbers up to some limits, written into one whole number; ``guards`` are the bits above each.
 
-    What is taken away exceeds no limit, so a number borrows from its own guard and never from the next one.
+    What is taken away exceeds no limit, so a number borrows from its own guard and never from the next one. None is
+    in two words of 64 bits.
     """
 
     def __init__(self, limits: Sequence[int]) -> None:
         widths = [limit.bit_length() + 1 for limit in limits]
-        self._shifts = list(accumulate(widths[:-1], initial=0))
+        self._shifts, self._size = _side_by_side(widths)
         self._masks = [(1 << width - 1) - 1 for width in widths]
         self.guards = self.packed([mask + 1 for mask in self._masks])
         self.everything = self.packed(limits)
@@ -98,6 +106,11 @@ class PackedNumbers:
     def packed(self, numbers: Sequence[int]) -> int:
         """Return numbers as one."""
         return sum([n << shift for n, shift in zip(numbers, self._shifts, strict=True)])
+
+    def words(self, *packed: int) -> Words:
+        """Return numbers as words of 64 bits, the lowest first, each number in as many."""
+        size = 8 * max(1, -(-self._size // WORD))
+        return np.frombuffer(b"".join([number.to_bytes(size, "little") for number in packed]), dtype=np.uint64)
 
     def one(self, number: int) -> int:
         """Return 1 for one of the numbers and 0 for the others."""
@@ -114,6 +127,16 @@ class PackedNumbers:
     def greatest(self, packed: Iterable[int]) -> int:
         """Return the greatest of each of the numbers."""
         return self.packed([max(numbers) for numbers in zip(*map(self.unpacked, packed), strict=True)])
+
+
+def _side_by_side(widths: Sequence[int]) -> tuple[list[int], int]:
+    """Return where numbers of some bits begin, none of them in two words, and where the last one ends."""
+    shifts, end = [], 0
+    for width in widths:
+        begin = end if end % WORD + width <= WORD else -(-end // WORD) * WORD
+        shifts.append(begin)
+        end = begin + width
+    return shifts, end
 
 
 class RunningSets:
@@ -181,6 +204,28 @@ class RunningSets:
         """What the modes of each kind of jobs, at each of its durations, take at most, of each resource by itself."""
         keys = [(kind, level) for kind, levels in enumerate(self.durations) for level in range(len(levels))]
         return {key: self._digits.greatest(self._uses[key]) for key in keys}
+
+    @property
+    def everything(self) -> int:
+        """What there is, with all guards."""
+        return self._digits.everything
+
+    @property
+    def guards(self) -> int:
+        """The guards of what there is."""
+        return self._digits.guards
+
+    def words(self, *packed: int) -> Words:
+        """Return what is taken, or left, as words of 64 bits; see :meth:`PackedNumbers.words`."""
+        return self._digits.words(*packed)
+
+    def uses(self, key: Key) -> Sequence[int]:
+        """Return what each mode of a key takes."""
+        return self._uses[key]
+
+    def most(self, key: Key) -> int:
+        """Return what the modes of a key of jobs take at most, of each resource by itself."""
+        return self._most[key]
 
     def tasks(self, kind: int) -> int:
         """Return how many processors a job of a kind takes at least."""

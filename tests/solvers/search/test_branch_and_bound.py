@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc import solve
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Assignment, Problem, Rounding, discretise, slot_seconds
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
-from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
 from coalloc.solvers.bounds.release_prices import release_prices
 from coalloc.solvers.search.branch_and_bound import BranchAndBound
@@ -242,33 +240,6 @@ def test_what_nothing_runs_at_any_more_leaves_out_nodes() -> None:
     problem = discretise(instance, slot_seconds(instance, "25%"))
     found = Found(problem, best=38, dual_prices=prices_of(problem)["dual_prices"], max_nodes=450)
     assert (found.is_complete, found.end) == (True, 35)
-
-
-def test_jobs_that_arrive_over_time_do_not_wait_for_pumpkin(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Without CP-SAT it is asked before the search, about jobs of a few modes: here the search is done before it begins.
-    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    started: list[str] = []
-    monkeypatch.setattr(pumpkin, "start_worker", lambda _: started.append("Pumpkin"))
-    instance = generate("thesis-oas", seed=24, jobs=10, interarrival_mean=2e5)
-    result = solve(instance, slot="5%")
-    assert (result.status, result.trace[-1].source, started) == ("optimal", "branch and bound", [])
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_nor_does_it_wait_for_pumpkin_once_that_has_begun(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The search needs more nodes than it has before Pumpkin begins. That is silent here, and beside it on another core;
-    # on the same it has its turn first.
-    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    waited: list[pumpkin.Run] = []
-
-    def wait(run: pumpkin.Run) -> None:
-        waited.append(run)
-
-    monkeypatch.setattr(pumpkin.Run, "wait", wait)
-    monkeypatch.setattr(pumpkin.Run, "hear", lambda _: None)
-    result = solve(generate("thesis-oas", seed=1, jobs=10, interarrival_mean=2e5), slot="5%", threads=threads)
-    assert (result.status, result.trace[-1].source) == ("optimal", "branch and bound")
-    assert len(waited) == (threads == 1)
 
 
 def test_it_is_for_few_jobs_or_few_kinds() -> None:

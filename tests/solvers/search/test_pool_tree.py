@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from itertools import permutations
 
 import numpy as np
 import pytest
 
 import coalloc
+from coalloc.documents.errors import InternalError
+from coalloc.engine import engine
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import discretise
 from coalloc.solvers import list_schedules, portfolio
@@ -194,3 +197,26 @@ def test_units_are_as_long_as_they_may_be():
     found = pool_of(discretise(instance_of([(1, 20), (2, 30)], 2), None))
     assert (found.unit, found.ticks, found.tasks) == (10, (3, 2), (2, 1))
     assert (found.units(49.0), found.instant(5)) == (4, 50.0)
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "fault"),
+    [
+        (0, 65, "num_jobs of pool_tree_new is out of range"),
+        (4, 2**31, "ceiling of pool_tree_new is too large"),
+        (9, np.array([2, 4, 1]), "tasks of pool_tree_new is out of range"),  # of 3 processors
+        (10, np.array([0, 3]), "ticks of pool_tree_new is out of range"),
+        (11, np.array([-1, 2]), "twins of pool_tree_new is out of range"),
+        (13, np.array([1.0, math.nan, 1.0]), "rates of pool_tree_new is not a number"),
+    ],
+)
+def test_a_wrong_call_is_an_error(number, value, fault):
+    two_jobs = [2, 1, 1, 3, 20, -1, 7, 2, 0, [2, 1, 1], [4, 3], [-1, -1], [5], [0.5, 0.5, 0.5]]
+    arguments = [np.array(one) if isinstance(one, list) else one for one in two_jobs]
+    assert engine().pool_tree_new(*arguments)
+    arguments[number] = value
+    for i, size in ((9, 3), (10, 2), (11, 2)):  # 65 jobs have more of each
+        arguments[i] = np.resize(arguments[i], size + arguments[0] - 2)
+    arguments[13] = np.resize(arguments[13], arguments[0] + 1)
+    with pytest.raises(InternalError, match=fault):
+        engine().pool_tree_new(*arguments)

@@ -122,3 +122,10 @@ def test_packed_numbers() -> None:
         numbers.one(1) << 1
     )
     assert numbers.unpacked(some + numbers.one(1)) == [2, 1, 8]
+
+
+def test_no_number_is_in_two_words() -> None:
+    # 61 bits with the guard and then 4, which do not fit into 64: they begin the second word.
+    numbers = PackedNumbers([2**60 - 1, 5])
+    assert numbers.words(numbers.packed([7, 5]), numbers.guards).tolist() == [7, 5, 2**60, 8]
+    assert numbers.unpacked(numbers.packed([7, 5])) == [7, 5]

@@ -1,0 +1,44 @@
+/* Branch and bound over running sets. Depth first, a start at a time: at the time of a level each key, a kind of jobs at
+   a duration, in the order of the numbers, starts or does not, and the next time is the first end of what runs then, or
+   the next arrival. Times are ticks. Derivation: docs/mathematics.md, "Branch and bound over running sets". */
+
+#ifndef SET_TREE_H
+#define SET_TREE_H
+
+#include "running_sets.h"
+
+typedef struct set_tree set_tree;
+
+/* A search that begins at `release`. By key its kind and ticks; by kind how many jobs it has, when they arrive and their
+   least ticks; `mirrored` is the kind that is in the first half of the schedule, -1 where none is. What runs from the
+   beginning are keys, and when they end. It remembers `memory` nodes. The sets outlive it. */
+ENGINE(int64_t) set_tree_new(
+    set_tree *made[1], running_sets *sets,
+    int64_t num_kinds, int64_t num_job_keys, int64_t num_busy, int64_t mirrored, int64_t memory, double release,
+    const int64_t kinds[num_job_keys], const double ticks[num_job_keys], const int64_t counts[num_kinds],
+    const double releases[num_kinds], const double shortest[num_kinds],
+    const int64_t busy_keys[num_busy], const double busy_ends[num_busy]);
+ENGINE(void) set_tree_free(set_tree *of);
+
+/* Search on, up to a number of nodes or of seconds, for what ends by a ceiling. `slacks` are what may be lost at the first
+   prices of the sets; `hits` count how often each ended a branch. Return how it ended: 0 with everything seen, 1 at a
+   schedule, 2 with its limits used up, 3 at more running sets than are made. */
+ENGINE(int64_t) set_tree_run(
+    set_tree *of, int64_t num_prices, int64_t max_nodes, double ceiling, double seconds,
+    const double slacks[num_prices], int64_t hits[num_prices], int64_t nodes[1]);
+
+/* Return the level of the node at which it is. */
+ENGINE(int64_t) set_tree_level(set_tree *of);
+
+/* Write how many jobs of each kind are left at a level of the path before others start there, parts of those that run
+   included, and when that is. */
+ENGINE(int64_t) set_tree_left(set_tree *of, int64_t level, int64_t num_kinds, double left[num_kinds], double now[1]);
+
+/* Note what was lost along the path at new prices of a row. */
+ENGINE(int64_t) set_tree_lose(set_tree *of, int64_t row);
+
+/* Write the jobs of the schedule that was found, in the order of their starts: keys, starts, and modes of the keys. */
+ENGINE(int64_t) set_tree_schedule(
+    set_tree *of, int64_t num_jobs, int64_t keys[num_jobs], double starts[num_jobs], int64_t modes[num_jobs]);
+
+#endif
