@@ -30,7 +30,7 @@ except ImportError:  # as a program it needs nothing but Python
 
 SOURCES = Path("coalloc/engine/src")
 LIBRARY = Path("coalloc/engine") / {"win32": "engine.dll", "darwin": "engine.dylib"}.get(sys.platform, "engine.so")
-FLAGS = ("-std=c11", "-O3", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-Wall", "-Wextra")
+FLAGS = ("-std=c11", "-O3", "-shared", "-fvisibility=hidden", "-ffp-contract=off")
 """Neither ``-march=native`` nor ``-ffast-math``: sums are the same on every machine."""
 POSITION_INDEPENDENT, MATHEMATICS = ((), ()) if sys.platform == "win32" else (("-fPIC",), ("-lm",))
 ZIG = "ziglang>=0.13,<1"

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from coalloc.instance import CoallocError
 
@@ -21,8 +20,6 @@ POLL = 0.1
 AGAIN = 5.0
 """Seconds after which an exception that was not noticed is raised again: ending child processes takes less."""
 
-_locks: dict[int, AbstractContextManager[Any]] = {}
-"""For each thread that may be stopped, by its identifier, what is held, perhaps again, while it must not be."""
 _ends: dict[int, Callable[[], None]] = {}
 """For each thread that may be stopped, what is called once it need not be stopped any more."""
 
@@ -34,13 +31,6 @@ def noticed() -> None:
         end()
 
 
-@contextmanager
-def unstopped() -> Iterator[None]:
-    """Let an event that would stop this thread wait until the block is done."""
-    with _locks.get(threading.get_ident(), nullcontext()):
-        yield
-
-
 def cancellable(event: threading.Event | None, work: Callable[[], T]) -> T:
     """Return what a function of this thread returns, in which KeyboardInterrupt is raised once an event is set.
 
@@ -48,7 +38,7 @@ def cancellable(event: threading.Event | None, work: Callable[[], T]) -> T:
     """
     if event is None:
         return work()
-    thread, lock, is_over = threading.get_ident(), threading.RLock(), threading.Event()
+    thread, lock, is_over = threading.get_ident(), threading.Lock(), threading.Event()
     found: list[T] = []
 
     def watch() -> None:
@@ -65,7 +55,7 @@ def cancellable(event: threading.Event | None, work: Callable[[], T]) -> T:
             is_over.set()
         _raise_in(thread, None)  # what is on its way would come too late
 
-    _locks[thread], _ends[thread] = lock, end
+    _ends[thread] = end
     try:
         threading.Thread(target=watch, daemon=True).start()
         found.append(work())
@@ -76,7 +66,7 @@ def cancellable(event: threading.Event | None, work: Callable[[], T]) -> T:
             raise
     finally:
         is_over.set()
-        del _locks[thread], _ends[thread]
+        del _ends[thread]
     if not found:
         raise CoallocError("the solve was cancelled before it had a result")
     return found[0]

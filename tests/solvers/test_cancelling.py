@@ -11,7 +11,7 @@ import pytest
 import coalloc
 from coalloc import CoallocError
 from coalloc.solvers import cancelling
-from coalloc.solvers.cancelling import cancellable, noticed, unstopped
+from coalloc.solvers.cancelling import cancellable, noticed
 
 HARD = coalloc.generate("thesis-oas", seed=5, jobs=16)
 """Nothing proves its least total response time in slots of 10 % within minutes."""
@@ -58,24 +58,6 @@ def test_a_solve_that_is_cancelled_at_once_is_one_error() -> None:
     cancel.set()
     with pytest.raises(CoallocError, match="the solve was cancelled before it had a result"):
         coalloc.solve(HARD, cancel=cancel)
-
-
-def test_what_must_not_be_stopped_is_done_first() -> None:
-    # As machine code is made, which asks for other machine code.
-    cancel, done = threading.Event(), []
-
-    def work() -> None:
-        with unstopped():
-            with unstopped():
-                cancel.set()
-            threading.Event().wait(0.3)  # while this thread waits, the one that watches has its chance
-            done.append("made")
-        while True:
-            threading.Event().wait(0.01)
-
-    with pytest.raises(CoallocError, match="cancelled"):
-        cancellable(cancel, work)
-    assert done == ["made"]
 
 
 @pytest.mark.parametrize("lost", [1, 3])

@@ -1,4 +1,4 @@
-"""CP-SAT on another core beside the trees that machine code searches, which have one core.
+"""CP-SAT on another core beside the trees in the engine, which have one core.
 
 Where links bind it proves what they do not: it learns from what it ruled out, and looks at each link. Else they do
 better alone at first, for the memory is one. Once begun it goes on there until the end.
