@@ -25,17 +25,16 @@ typedef struct {
     part *parts;
 } schedule;
 
-/* In which way a schedule goes on: by a plan, or by knapsacks where jobs have worths. */
+/* In which ways schedules go on, an entry or a row per parent: by plans, or by knapsacks where jobs have worths. */
 typedef struct {
+    const int64_t *parents;
     double until, before, stop;
-    const double *urgencies;
-    double threshold, relaxed, latest;
-    int64_t rule;
+    const double *urgencies, *thresholds, *relaxed, *latest;
+    const int64_t *rules;
     const uint8_t *is_asked;
-    const double *worths, *prices;
-    double bonus, nearness;
+    const double *worths, *bonuses, *nearness, *prices;
     int64_t unit;
-} way;
+} ways;
 
 struct growth {
     const problem *p;
@@ -104,7 +103,7 @@ static bool has_room(schedule *s, int64_t num_parts) {
 }
 
 /* Start a member now on the allocation that was found; its end is the last in the heap. */
-static outcome start(growth *g, schedule *s, int64_t member, const way *by) {
+static outcome start(growth *g, schedule *s, int64_t member, const ways *by) {
     const problem *p = g->p;
     const int64_t j = p->job_of[member];
     const double *durations = p->durations + p->shape_of[member] * p->num_classes;
@@ -154,14 +153,15 @@ static bool advance(const problem *p, schedule *s) {
     return true;
 }
 
-static bool is_time_up(growth *g, const way *by) { return ++g->num_looks % LOOKS == 0 && clock_now() > by->stop; }
+static bool is_time_up(growth *g, const ways *by) { return ++g->num_looks % LOOKS == 0 && clock_now() > by->stop; }
 
 /* Look for an allocation of a member: in the engine, or from Python, that is asked for it first. */
-static outcome found(growth *g, const schedule *s, const way *by) {
-    if (!by->is_asked || !by->is_asked[g->member])
-        return filling_find(g->p, &g->found, g->member, by->rule, s->free, g->left) ? DONE : LEFT_OUT;
+static outcome found(growth *g, const schedule *s, const ways *by) {
+    const int64_t rule = by->rules[g->num_done];
+    if (!by->is_asked[g->member])
+        return filling_find(g->p, &g->found, g->member, rule, s->free, g->left) ? DONE : LEFT_OUT;
     if (!g->is_answered) {
-        g->rule_asked = by->rule;
+        g->rule_asked = rule;
         return ASKING;
     }
     g->is_answered = false;
@@ -169,10 +169,11 @@ static outcome found(growth *g, const schedule *s, const way *by) {
 }
 
 /* Look for the most efficient member of a job that fits now, from g->member on, and for its allocation. */
-static outcome startable(growth *g, const schedule *s, int64_t j, const way *by) {
+static outcome startable(growth *g, const schedule *s, int64_t j, const ways *by) {
     const problem *p = g->p;
-    const double threshold = g->is_relaxed || s->now >= by->relaxed ? 0.0 : by->threshold;
-    const double latest = g->is_relaxed ? INFINITY : by->latest;
+    const int64_t i = g->num_done;
+    const double threshold = g->is_relaxed || s->now >= by->relaxed[i] ? 0.0 : by->thresholds[i];
+    const double latest = g->is_relaxed ? INFINITY : by->latest[i];
     for (; g->member < p->member_first[j + 1]; g->member++) {
         const int64_t m = g->member;
         if (p->efficiency[m] < threshold) return LEFT_OUT;
@@ -188,7 +189,7 @@ static outcome startable(growth *g, const schedule *s, int64_t j, const way *by)
 }
 
 /* Start those that fit now, in the order in which they wait; goes on where it has paused. */
-static outcome start_in_order(growth *g, schedule *s, const way *by) {
+static outcome start_in_order(growth *g, schedule *s, const ways *by) {
     const problem *p = g->p;
     for (; g->looked_at < g->num_waiting; g->looked_at++) {
         const int64_t j = g->waiting[g->looked_at];
@@ -211,20 +212,22 @@ static outcome start_in_order(growth *g, schedule *s, const way *by) {
     return DONE;
 }
 
-/* List the jobs that wait, have arrived and are no wider than what is free, with what each is worth per tick; return how
-   many there are. One that ends near something that runs is worth more: what ends together leaves room for wide jobs. */
-static int64_t list_candidates(growth *g, const schedule *s, const way *by) {
+/* List the jobs that wait, have arrived and are no wider than what is free, with what each is worth per tick; return
+   how many. One that ends near something that runs is worth more: what ends together leaves room for wide jobs. */
+static int64_t list_candidates(growth *g, const schedule *s, const ways *by) {
     const problem *p = g->p;
+    const double *worths = by->worths + g->num_done * p->num_jobs;
+    const double bonus = by->bonuses[g->num_done], nearness = by->nearness[g->num_done];
     int64_t size = 0;
     for (int64_t w = 0; w < g->num_waiting; w++) {
         const int64_t j = g->waiting[w], m = p->member_first[j];
         if (p->tasks[m] > g->processors || p->releases[j] > s->now) continue;
-        g->values[size] = by->worths[j];
-        if (by->bonus > 0.0) {
-            double nearest = by->nearness;
+        g->values[size] = worths[j];
+        if (bonus > 0.0) {
+            double nearest = nearness;
             for (int64_t q = 0; q < s->num_ends; q++)
                 nearest = earlier(nearest, fabs(s->ends[q].at - s->now - p->ticks[m]));
-            g->values[size] *= 1.0 + by->bonus * (1.0 - nearest / by->nearness);
+            g->values[size] *= 1.0 + bonus * (1.0 - nearest / nearness);
         }
         g->candidates[size++] = j;
     }
@@ -247,7 +250,7 @@ static void add_candidate(
 }
 
 /* Choose those of the candidates that are worth most among all that fit (they become the first); return how many. */
-static int64_t choose(growth *g, int64_t num_candidates, const way *by) {
+static int64_t choose(growth *g, int64_t num_candidates, const ways *by) {
     const problem *p = g->p;
     const int64_t units = g->processors / by->unit;
     for (int64_t c = 0; c <= units; c++) g->best[c] = 0.0;
@@ -269,7 +272,7 @@ static int64_t choose(growth *g, int64_t num_candidates, const way *by) {
 }
 
 /* Start those that wait and are worth most together. */
-static outcome start_packed(growth *g, schedule *s, const way *by) {
+static outcome start_packed(growth *g, schedule *s, const ways *by) {
     if (is_time_up(g, by)) return PAUSED;
     const int64_t num_chosen = choose(g, list_candidates(g, s, by), by);
     for (int64_t i = 0; i < num_chosen; i++) {
@@ -283,9 +286,9 @@ static outcome start_packed(growth *g, schedule *s, const way *by) {
     return DONE;
 }
 
-/* Go on with a schedule until every job has started, or the next event is at by->until or later. It is left out where it
-   cannot end in time, or where a job finds no place even when any level will do. */
-static outcome extend(growth *g, schedule *s, const way *by) {
+/* Go on with a schedule until every job has started, or the next event is at by->until or later. It is left out where
+   it cannot end in time, or where a job finds no place even when any level will do. */
+static outcome extend(growth *g, schedule *s, const ways *by) {
     const problem *p = g->p;
     while (g->num_waiting && s->now < by->until) {
         if (!g->is_looking) {
@@ -309,7 +312,7 @@ static outcome extend(growth *g, schedule *s, const way *by) {
 }
 
 /* Return the latest end of a schedule in which nothing waits; of another a bound on it, at prices per tick. */
-static double least_end(const problem *p, const schedule *s, const way *by) {
+static double least_end(const problem *p, const schedule *s, const ways *by) {
     double latest = 0.0, left = 0.0;
     bool waits = false;
     for (int64_t j = 0; j < p->num_jobs; j++) {
@@ -456,23 +459,24 @@ static int compare_urgencies(const void *a, const void *b) {
 /* Begin to go on with a schedule: list those that wait, by urgency or by number. */
 static void list_waiting(growth *g, const schedule *s, const double *urgencies) {
     g->num_waiting = 0;
-    for (int64_t j = 0; j < g->p->num_jobs; j++)
-        if (s->starts[j] == INFINITY)
-            g->by_urgency[g->num_waiting++] = (urgent){urgencies && urgencies[j] == urgencies[j] ? urgencies[j] : 0.0, j};
+    for (int64_t j = 0; j < g->p->num_jobs; j++) {
+        const double urgency = urgencies && !isnan(urgencies[j]) ? urgencies[j] : 0.0;
+        if (s->starts[j] == INFINITY) g->by_urgency[g->num_waiting++] = (urgent){urgency, j};
+    }
     if (urgencies) qsort(g->by_urgency, (size_t)g->num_waiting, sizeof(urgent), compare_urgencies);
     for (int64_t w = 0; w < g->num_waiting; w++) g->waiting[w] = g->by_urgency[w].job;
     g->is_begun = true;
     g->is_relaxed = g->is_looking = g->is_answered = false;
 }
 
-/* Go on with the next parent in a way; return 1 where it pauses, 2 where it asks, 0 where it is done, or a fault. */
-static int64_t grow(growth *g, const growth *from, const int64_t *parents, const way *by, int64_t *kept) {
+/* Go on with the next parent; return 1 where it pauses, 2 where it asks, 0 where it is done, or a fault. */
+static int64_t grow(growth *g, const growth *from, const ways *by, int64_t *kept) {
     schedule *const s = g->schedules + g->number;
     if (!g->is_begun) {
-        const int64_t parent = parents[g->num_done];
+        const int64_t i = g->num_done, parent = by->parents[i];
         if (parent < 0 || parent >= from->number) return FAULT(OUT_OF_RANGE, 5);
         if (!copy(g->p, s, from->schedules + parent)) return FAULT(NO_MEMORY, 0);
-        list_waiting(g, s, by->urgencies);
+        list_waiting(g, s, by->worths ? NULL : by->urgencies + i * g->p->num_jobs);
     }
     const outcome of = extend(g, s, by);
     if (of == OUT_OF_MEMORY) return FAULT(NO_MEMORY, 0);
@@ -481,6 +485,19 @@ static int64_t grow(growth *g, const growth *from, const int64_t *parents, const
     if (of == DONE && (!by->worths || least_end(g->p, s, by) < by->before)) kept[g->number++] = g->num_done;
     g->num_done++;
     return 0;
+}
+
+/* Go on with parents until all are done, one asks, or the time is up; return 1 where it asks, else 0, or a fault. */
+static int64_t grow_all(
+    growth *g, const growth *from, int64_t num_plans, const ways *by, int64_t *kept, int64_t *progress) {
+    int64_t result = 0;
+    while (!result && g->num_done < num_plans) {
+        result = grow(g, from, by, kept);
+        if (!result && is_time_up(g, by)) result = 1;
+    }
+    progress[0] = g->num_done;
+    progress[1] = g->number;
+    return result < 0 ? result : result == 2;
 }
 
 /* Return the fault of what growths by plans and by knapsacks have in common. */
@@ -497,24 +514,16 @@ int64_t growth_by_plans(
     const int64_t *parents, const double *urgencies, const double *thresholds, const double *relaxed,
     const double *latest, const int64_t *rules, const uint8_t *is_asked, double until, double before, double seconds,
     int64_t *kept, int64_t *progress) {
-    int64_t result = fault_of(of, from, num_plans, num_jobs);
-    if (result) return result;
+    const int64_t fault = fault_of(of, from, num_plans, num_jobs);
+    if (fault) return fault;
     if (num_members != of->p->num_members) return FAULT(OUT_OF_RANGE, 4);
-    const double stop = clock_now() + seconds;
-    while (!result && of->num_done < num_plans) {
-        const int64_t i = of->num_done;
+    for (int64_t i = of->num_done; i < num_plans; i++)
         if (rules[i] < 0 || rules[i] >= of->p->num_rules) return FAULT(OUT_OF_RANGE, 10);
-        const way by = {
-            .until = until, .before = before, .stop = stop, .urgencies = urgencies + i * num_jobs,
-            .threshold = thresholds[i], .relaxed = relaxed[i], .latest = latest[i], .rule = rules[i],
-            .is_asked = is_asked,
-        };
-        result = grow(of, from, parents, &by, kept);
-        if (!result && is_time_up(of, &by)) result = 1;
-    }
-    progress[0] = of->num_done;
-    progress[1] = of->number;
-    return result < 0 ? result : result == 2;
+    const ways by = {
+        .parents = parents, .until = until, .before = before, .stop = clock_now() + seconds, .urgencies = urgencies,
+        .thresholds = thresholds, .relaxed = relaxed, .latest = latest, .rules = rules, .is_asked = is_asked,
+    };
+    return grow_all(of, from, num_plans, &by, kept, progress);
 }
 
 /* Make room for knapsacks; return 0, or a fault. */
@@ -546,23 +555,15 @@ int64_t growth_by_knapsacks(
     growth *of, const growth *from, int64_t num_plans, int64_t num_jobs, int64_t unit, const int64_t *parents,
     const double *worths, const double *bonuses, const double *nearness, const double *prices, double until,
     double before, double seconds, int64_t *kept, int64_t *progress) {
-    int64_t result = fault_of(of, from, num_plans, num_jobs);
-    if (!result && !of->is_taken) result = make_knapsacks(of, unit);
-    if (!result && of->unit != unit) result = FAULT(OUT_OF_RANGE, 4);
-    if (result) return result;
-    const double stop = clock_now() + seconds;
-    while (!result && of->num_done < num_plans) {
-        const int64_t i = of->num_done;
-        const way by = {
-            .until = until, .before = before, .stop = stop, .worths = worths + i * num_jobs, .prices = prices,
-            .bonus = bonuses[i], .nearness = nearness[i], .unit = unit,
-        };
-        result = grow(of, from, parents, &by, kept);
-        if (!result && is_time_up(of, &by)) result = 1;
-    }
-    progress[0] = of->num_done;
-    progress[1] = of->number;
-    return result < 0 ? result : 0;
+    int64_t fault = fault_of(of, from, num_plans, num_jobs);
+    if (!fault && !of->is_taken) fault = make_knapsacks(of, unit);
+    if (!fault && of->unit != unit) fault = FAULT(OUT_OF_RANGE, 4);
+    if (fault) return fault;
+    const ways by = {
+        .parents = parents, .until = until, .before = before, .stop = clock_now() + seconds, .worths = worths,
+        .bonuses = bonuses, .nearness = nearness, .prices = prices, .unit = unit,
+    };
+    return grow_all(of, from, num_plans, &by, kept, progress);
 }
 
 int64_t growth_question(

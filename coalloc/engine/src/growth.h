@@ -16,9 +16,9 @@ ENGINE(void) growth_free(growth *of);
 ENGINE(int64_t) growth_take(growth *of, const growth *from, int64_t num_taken, const int64_t taken[num_taken]);
 
 /* Let a schedule of another growth (parents) go on until an instant by each plan: urgencies of jobs, of which the
-   greatest is first, the least efficiency at which a job starts until `relaxed`, the end that no level but the fastest may exceed until then, how classes are
-   filled. Schedules that cannot end before an instant are left out. `progress` has how many plans are done, and how many
-   schedules made; `kept` says of which plans.
+   greatest is first; the least efficiency at which a job starts until `relaxed`; the end that no level but the fastest
+   may exceed; how classes are filled. Schedules that cannot end before an instant are left out. `progress` has how many
+   plans are done, and how many schedules made; `kept` says of which plans.
 
    A call ends after about so many seconds; the same call again goes on. It returns 1 where a member is to be filled of
    which is_asked, else 0. */

@@ -48,9 +48,6 @@ SHARE, SHORT_SHARE = 0.75, 0.15
 
 There it comes after annealing, which finds less from a schedule as good as this than from a list.
 """
-PACKED_SHARE = 0.75
-"""That after which it stops on one pool, where annealing comes next."""
-
 Floats = NDArray[np.float64]
 
 
@@ -262,4 +259,4 @@ def accepts_pools(incumbent: Incumbent) -> bool:
 
 METHOD = Method("beam search", _run, accepts, share=SHARE, repeats=True)
 SHORT = Method("beam search", _run, _accepts_fewer, share=SHORT_SHARE, repeats=True)
-BY_KNAPSACKS = Method("knapsack beam search", _run_packed, accepts_pools, share=PACKED_SHARE, repeats=True)
+BY_KNAPSACKS = Method("knapsack beam search", _run_packed, accepts_pools, share=SHARE, repeats=True)

@@ -53,42 +53,22 @@ def test_it_is_valid_no_worse_and_repeats(drawn: tuple[Instance, float]) -> None
     first = list_schedule(problem, range(len(problem.jobs)))
     bound = area(problem)
     told: list[list[Assignment]] = []
-    found = sample(
-        Growth.priced(problem),
-        first,
-        Effort(iterations=20, seed=3, on_schedule=told.append),
-        lower_bound=bound,
-    )
+    growth = Growth.priced(problem)
+    effort = Effort(iterations=20, seed=3, on_schedule=told.append)
+    found = sample(growth, first, effort, lower_bound=bound)
     assert bound <= last_end(found) <= last_end(first)
     assert check(instance, schedule_of(problem, found)) == []
     assert [last_end(a) for a in told] == sorted({last_end(a) for a in told}, reverse=True)
-    assert sample(Growth.priced(problem), first, Effort(iterations=20, seed=3), lower_bound=bound) == found
+    assert sample(growth, first, Effort(iterations=20, seed=3), lower_bound=bound) == found
 
 
 def test_it_stops_at_the_target_and_the_deadline() -> None:
     platform = Platform((Cluster("C1", (NodeGroup(2, 1.0),), 1.0),))
     jobs = tuple(Job(f"J{i}", 1, seconds) for i, seconds in enumerate((3.0, 3.0, 2.0, 2.0, 2.0)))
     problem = discretise(Instance(platform, jobs), None)
-    first = best_list_schedule(problem)
-    assert sample(Growth.priced(problem), first, Effort(iterations=10**9, seed=0, target=7.0), lower_bound=6.0) == first
-    assert (
-        sample(
-            Growth.priced(problem),
-            first,
-            Effort(iterations=10**9, seed=0, deadline=-math.inf),
-            lower_bound=6.0,
-        )
-        == first
-    )
+    first, growth = best_list_schedule(problem), Growth.priced(problem)
+    for ended in (Effort(iterations=10**9, seed=0, target=7.0), Effort(iterations=10**9, seed=0, deadline=-math.inf)):
+        assert sample(growth, first, ended, lower_bound=6.0) == first
     # 3 + 3 s on one node and 2 + 2 + 2 s on the other: once the blur puts a 3 behind two of the 2s.
-    assert (
-        last_end(
-            sample(
-                Growth.priced(problem),
-                first,
-                Effort(iterations=10**9, seed=0, target=6.0),
-                lower_bound=6.0,
-            )
-        )
-        == 6.0
-    )
+    found = sample(growth, first, Effort(iterations=10**9, seed=0, target=6.0), lower_bound=6.0)
+    assert last_end(found) == 6.0
