@@ -33,11 +33,12 @@ typedef struct {
     double ends[MOST_MEMBERS];
 } known_node;
 
-/* A kind: how far up it is among those that wait, packed, under which mask, when it arrives, and its least ticks. */
+/* A kind: how far up it is among those that wait, packed, under which mask, the bits of the kinds that have to end before,
+   when it arrives, by when it has to start and to end, and its least ticks. */
 typedef struct {
     int64_t shift;
-    uint64_t mask;
-    double release, shortest;
+    uint64_t mask, before;
+    double release, latest_start, latest_end, shortest;
 } kind_of_jobs;
 
 /* By level: members; running sets and first ends after so many starts; places of what has started among the candidates;
@@ -46,7 +47,7 @@ typedef struct {
 struct set_tree {
     running_sets *sets;
     int64_t num_kinds, num_keys, num_jobs, num_busy, num_levels, mirrored, memory, level;
-    bool is_forward, has_begun;
+    bool is_forward, has_begun, has_order;
     int64_t next_look;
     double ceiling, deadline;
     const double *slacks;
@@ -77,30 +78,47 @@ static int64_t *set_of(const set_tree *t, int64_t level) {
     return t->sets_of + level * (t->num_jobs + 1) + t->nodes[level].count;
 }
 
-/* Whether a job that starts at a time and ends at another is too late for the ceiling, or for the first half. */
+/* Whether a job that starts at a time and ends at another is too late for the ceiling, itself, or the first half. */
 static bool is_too_late(const set_tree *t, int64_t kind, double start, double end) {
-    return end > t->ceiling || (kind == t->mirrored && start + end > t->ceiling + t->nodes[0].now);
+    const kind_of_jobs *of = t->kinds + kind;
+    return end > t->ceiling || end > of->latest_end || start > of->latest_start ||
+           (kind == t->mirrored && start + end > t->ceiling + t->nodes[0].now);
+}
+
+/* Return the bits of the kinds that wait or run at a level; none where nothing has to end before anything. */
+static uint64_t unfinished(const set_tree *t, int64_t level) {
+    uint64_t bits = 0;
+    if (!t->has_order) return bits;
+    const member *members = members_of(t, level);
+    for (int64_t kind = 0; kind < t->num_kinds; kind++)
+        if (number_of(t, t->nodes[level].waiting, kind)) bits |= UINT64_C(1) << kind;
+    for (int64_t i = 0; i < t->nodes[level].num_members; i++)
+        if (members[i].key < t->num_keys) bits |= UINT64_C(1) << t->kind_of[members[i].key];
+    return bits;
 }
 
 /* Note which keys may start at a level, and when what runs there ends first, or another job arrives. What had room all
-   the time before waits on, for it could have started then; so has all that was there where nothing has ended. */
+   the time before waits on, for it could have started then; so has all that was there where nothing has ended. What had
+   to wait for another job until now could not have. */
 static void enter(set_tree *t, int64_t level) {
     set_node *n = t->nodes + level;
     const member *members = members_of(t, level);
     const uint8_t *always = level ? t->sets->always + *set_of(t, level - 1) * t->num_keys : NULL;
     const bool has_ended = level && n->num_members < n[-1].num_members;
+    const uint64_t open = unfinished(t, level), was_open = level ? unfinished(t, level - 1) : 0;
     int64_t number = 0, *candidates = t->candidates + level * t->num_keys;
     double first = HUGE_VAL;
     for (int64_t key = 0; key < t->num_keys; key++) {
         const int64_t kind = t->kind_of[key];
         const double release = t->kinds[kind].release;
+        const uint64_t before = t->kinds[kind].before;
         if (number_of(t, n->waiting, kind) == 0) continue;
         if (release > n->now) {
             first = earlier(first, release);
             continue;
         }
-        if (is_too_late(t, kind, n->now, n->now + t->ticks[key])) continue;
-        if (!level || release == n->now || (has_ended && !always[key])) candidates[number++] = key;
+        if (before & open || is_too_late(t, kind, n->now, n->now + t->ticks[key])) continue;
+        if (!level || release == n->now || before & was_open || (has_ended && !always[key])) candidates[number++] = key;
     }
     n->num_candidates = number;
     n->count = n->place = 0;
@@ -150,23 +168,24 @@ static bool loses_too_much(set_tree *t, int64_t level, double until) {
     return false;
 }
 
-/* Note since when there is room for each key that waits; return whether one could have run, or will be too late. */
+/* Note since when there is room for each key that waits, and may start; return whether one could have run, or will be too late. */
 static bool has_a_hole(set_tree *t, int64_t level, double until) {
     const set_node *n = t->nodes + level;
     for (int64_t kind = 0; kind < t->num_kinds; kind++) {
         if (!number_of(t, n->waiting, kind)) continue;
-        const double end = later(until, t->kinds[kind].release) + t->kinds[kind].shortest;
-        if (is_too_late(t, kind, until, end)) return true;
+        const double start = later(until, t->kinds[kind].release);
+        if (is_too_late(t, kind, start, start + t->kinds[kind].shortest)) return true;
     }
+    const uint64_t open = unfinished(t, level);
     const uint8_t *always = t->sets->always + *set_of(t, level) * t->num_keys;
     const double *rooms = t->rooms + level * t->num_keys;
     double *next = t->rooms + (level + 1) * t->num_keys;
     for (int64_t key = 0; key < t->num_keys; key++) {
-        if (!always[key]) {
+        const int64_t kind = t->kind_of[key];
+        if (!always[key] || t->kinds[kind].before & open) {
             next[key] = HUGE_VAL;
             continue;
         }
-        const int64_t kind = t->kind_of[key];
         const double since = earlier(rooms[key], n->now);
         if (later(since, t->kinds[kind].release) + t->ticks[key] <= until && number_of(t, n->waiting, kind)) return true;
         next[key] = since;
@@ -264,7 +283,7 @@ static int64_t after(const set_tree *t, int64_t level, double until) {
 /* Return whether what has started at a level may lead to a schedule that ends by the ceiling, or why a set cannot be
    made. */
 static int64_t may_lead_on(set_tree *t, int64_t level, double until) {
-    if (until > t->ceiling || loses_too_much(t, level, until) || has_a_hole(t, level, until)) return NO;
+    if (until > t->ceiling || isinf(until) || loses_too_much(t, level, until) || has_a_hole(t, level, until)) return NO;
     const int64_t running = after(t, level, until);
     if (running < 0) return running;
     t->sets_of[(level + 1) * (t->num_jobs + 1)] = running;
@@ -492,7 +511,8 @@ int64_t set_tree_schedule(
 /* Return the fault in what a tree is made of, or 0; what runs from the beginning fits. */
 static int64_t fault_of(
     const set_tree *t, double release, const int64_t *kinds, const double *ticks, const int64_t *counts,
-    const double *releases, const double *shortest, const int64_t *busy_keys, const double *busy_ends) {
+    const double *releases, const double *latest_starts, const double *latest_ends, const double *shortest,
+    const int64_t *busy_keys, const double *busy_ends) {
     if (t->num_kinds < 1 || t->num_kinds > 64) return FAULT(OUT_OF_RANGE, 2);
     if (t->num_keys != t->sets->num_job_keys) return FAULT(OUT_OF_RANGE, 3);
     if (t->num_busy < 0 || t->num_busy > t->sets->num_keys) return FAULT(OUT_OF_RANGE, 4);
@@ -508,11 +528,13 @@ static int64_t fault_of(
         for (int64_t number = counts[kind]; number; number /= 2) bits++;
         if (bits > 64) return FAULT(TOO_LARGE, 10);
         if (isnan(releases[kind])) return FAULT(NOT_A_NUMBER, 11);
-        if (isnan(shortest[kind])) return FAULT(NOT_A_NUMBER, 12);
+        if (isnan(latest_starts[kind])) return FAULT(NOT_A_NUMBER, 12);
+        if (isnan(latest_ends[kind])) return FAULT(NOT_A_NUMBER, 13);
+        if (isnan(shortest[kind])) return FAULT(NOT_A_NUMBER, 14);
     }
     for (int64_t b = 0; b < t->num_busy; b++) {
-        if (busy_keys[b] < t->num_keys || busy_keys[b] >= t->sets->num_keys) return FAULT(OUT_OF_RANGE, 13);
-        if (isnan(busy_ends[b])) return FAULT(NOT_A_NUMBER, 14);
+        if (busy_keys[b] < t->num_keys || busy_keys[b] >= t->sets->num_keys) return FAULT(OUT_OF_RANGE, 16);
+        if (isnan(busy_ends[b])) return FAULT(NOT_A_NUMBER, 17);
     }
     return 0;
 }
@@ -538,14 +560,16 @@ static void place_all(set_tree *t) {
 /* Write down kinds and keys; who waits at the first level follows from them. */
 static void write_kinds(
     set_tree *t, const int64_t *kinds, const double *ticks, const int64_t *counts, const double *releases,
-    const double *shortest) {
+    const double *latest_starts, const double *latest_ends, const double *shortest, const uint64_t *before) {
     memcpy(t->kind_of, kinds, (size_t)t->num_keys * sizeof(int64_t));
     memcpy(t->ticks, ticks, (size_t)t->num_keys * sizeof(double));
     for (int64_t kind = 0, shift = 0; kind < t->num_kinds; kind++) {
         int64_t width = 0;
         while (counts[kind] >> width) width++;
         const uint64_t mask = (UINT64_C(1) << width) - 1;
-        t->kinds[kind] = (kind_of_jobs){shift, mask, releases[kind], shortest[kind]};
+        t->kinds[kind] = (kind_of_jobs){
+            shift, mask, before[kind], releases[kind], latest_starts[kind], latest_ends[kind], shortest[kind]};
+        t->has_order |= before[kind] != 0;
         t->nodes[0].waiting |= (uint64_t)counts[kind] << shift;
         shift += width;
     }
@@ -567,12 +591,13 @@ int64_t set_tree_new(
     set_tree *made[1], running_sets *sets,
     int64_t num_kinds, int64_t num_job_keys, int64_t num_busy, int64_t mirrored, int64_t memory, double release,
     const int64_t kinds[num_job_keys], const double ticks[num_job_keys], const int64_t counts[num_kinds],
-    const double releases[num_kinds], const double shortest[num_kinds],
+    const double releases[num_kinds], const double latest_starts[num_kinds], const double latest_ends[num_kinds],
+    const double shortest[num_kinds], const uint64_t before[num_kinds],
     const int64_t busy_keys[num_busy], const double busy_ends[num_busy]) {
     set_tree given = {.sets = sets, .num_kinds = num_kinds, .num_keys = num_job_keys, .num_busy = num_busy,
                       .mirrored = mirrored, .memory = memory, .is_forward = true};
-    const int64_t fault =
-        fault_of(&given, release, kinds, ticks, counts, releases, shortest, busy_keys, busy_ends);
+    const int64_t fault = fault_of(
+        &given, release, kinds, ticks, counts, releases, latest_starts, latest_ends, shortest, busy_keys, busy_ends);
     if (fault) return fault;
     for (int64_t kind = 0; kind < num_kinds; kind++) given.num_jobs += counts[kind];
     given.num_levels = given.num_jobs + num_busy + num_kinds + 2; /* something ends or arrives at each but the first */
@@ -587,7 +612,7 @@ int64_t set_tree_new(
     }
     t->kept.used = 0;
     place_all(t);
-    write_kinds(t, kinds, ticks, counts, releases, shortest);
+    write_kinds(t, kinds, ticks, counts, releases, latest_starts, latest_ends, shortest, before);
     t->nodes[0].now = release;
     for (int64_t key = 0; key < num_job_keys; key++) t->rooms[key] = HUGE_VAL;
     const int64_t running = write_busy(t, busy_keys, busy_ends);
@@ -596,7 +621,7 @@ int64_t set_tree_new(
         return 0;
     }
     set_tree_free(t);
-    return running == OUT_OF_MEMORY ? FAULT(NO_MEMORY, 0) : FAULT(TOO_LARGE, 13);
+    return running == OUT_OF_MEMORY ? FAULT(NO_MEMORY, 0) : FAULT(TOO_LARGE, 16);
 }
 
 void set_tree_free(set_tree *of) {

@@ -9,14 +9,15 @@
 
 typedef struct set_tree set_tree;
 
-/* A search that begins at `release`. By key its kind and ticks; by kind how many jobs it has, when they arrive and their
-   least ticks; `mirrored` is the kind that is in the first half of the schedule, -1 where none is. What runs from the
+/* A search that begins at `release`. By key its kind and ticks; by kind how many jobs it has, when they arrive, by when
+   they have to start and to end, their least ticks, and the bits of the kinds that have to end before; `mirrored` is the kind that is in the first half of the schedule, -1 where none is. What runs from the
    beginning are keys, and when they end. It remembers `memory` nodes. The sets outlive it. */
 ENGINE(int64_t) set_tree_new(
     set_tree *made[1], running_sets *sets,
     int64_t num_kinds, int64_t num_job_keys, int64_t num_busy, int64_t mirrored, int64_t memory, double release,
     const int64_t kinds[num_job_keys], const double ticks[num_job_keys], const int64_t counts[num_kinds],
-    const double releases[num_kinds], const double shortest[num_kinds],
+    const double releases[num_kinds], const double latest_starts[num_kinds], const double latest_ends[num_kinds],
+    const double shortest[num_kinds], const uint64_t before[num_kinds],
     const int64_t busy_keys[num_busy], const double busy_ends[num_busy]);
 ENGINE(void) set_tree_free(set_tree *of);
 

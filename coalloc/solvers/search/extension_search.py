@@ -130,7 +130,7 @@ class ExtensionSearch(ABC):
         self._blocks = coming_blocks(problem)
         self._begins = [block.start for block in self._blocks]
         self._latest_ends = [problem.latest_ends[j] for j, *_ in running_sets.kinds]
-        self._latest_starts = [_latest_start(problem, j) for j, *_ in running_sets.kinds]
+        self._latest_starts = [latest_start(problem, j) for j, *_ in running_sets.kinds]
         self._is_timed = any(map(math.isfinite, [*self._latest_ends, *self._latest_starts]))
         self._waits = Waits(problem, running_sets)
         self._num_nodes = 0
@@ -376,7 +376,7 @@ class ExtensionSearch(ABC):
             lasting += [Member(self._running_sets.block_key(b), after, step, 0) for b in self._begun(node.now, after)]
 
 
-def _latest_start(problem: Problem, j: int) -> float:
+def latest_start(problem: Problem, j: int) -> float:
     """Return by when, in ticks, rows ask a job, by index, to start."""
     rows = [row for row in problem.rows if isinstance(row, TimeSumRow) and row.terms == ((-1, "start", j),)]
     return min((-row.least for row in rows), default=math.inf)

@@ -85,10 +85,16 @@ class Refutation:
                 self._tree = None
                 incumbent.prove(tree.proven, self.name)
                 return left
-            if ended == "better":
-                incumbent.take(tree.assignments(), self.name)
+            if ended == "better" and not self._is_taken(incumbent, tree.assignments()):
+                return 0
             incumbent.hear()
         return 0
+
+    def _is_taken(self, incumbent: Incumbent, found: list[Assignment]) -> bool:
+        """Take a schedule; return whether it is valid. If not, another choice of modes might be: nothing is proven."""
+        incumbent.take_if_valid(found, self.name)
+        self.is_exhausted = incumbent.cost > incumbent.criterion.value(found)
+        return not self.is_exhausted
 
 
 def _is_open(incumbent: Incumbent) -> bool:

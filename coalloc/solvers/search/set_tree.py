@@ -26,6 +26,7 @@ from coalloc.solvers.bounds.link_sets import MAX_CHOICES
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.ceilings import beyond_noise, ceiling_below, mirrored_kind
+from coalloc.solvers.search.extension_search import latest_start
 from coalloc.solvers.search.node_prices import NodePrices
 from coalloc.solvers.search.pool_tree import pool_of
 from coalloc.solvers.search.refutation import ENDED, LONGEST_CALL, Refutation
@@ -170,11 +171,19 @@ def _in_engine(problem: Problem, tables: SetTables) -> Handle:
         tables.durations,
         np.array([len(of_kind) for of_kind in sets.kinds]),
         np.array([problem.releases[j] for j, *_ in sets.kinds], dtype=float),
+        np.array([latest_start(problem, j) for j, *_ in sets.kinds], dtype=float),
+        np.array([problem.latest_ends[j] for j, *_ in sets.kinds], dtype=float),
         np.array(tables.shortest, dtype=float),
+        np.array([_bits_before(problem, j) for j, *_ in sets.kinds], dtype=np.uint64),
         np.array([tables.num_keys + b for b in busy], dtype=np.int64),
         np.array([problem.busy[b].end for b in busy], dtype=float),
     )
     return handle
+
+
+def _bits_before(problem: Problem, j: int) -> int:
+    """Return the bits of the kinds that have to end before a job, by index, may start."""
+    return sum(1 << kind for kind in {problem.kinds[i] for i in problem.before[j]})
 
 
 def _run(incumbent: Incumbent) -> None:
@@ -224,9 +233,7 @@ def _accepts(incumbent: Incumbent, far: float) -> bool:
 def applies(incumbent: Incumbent) -> bool:
     """Return whether the tree is for a problem, whatever its gap, and has not gone as far as it goes."""
     begun = incumbent.kept(Refutation)
-    if not (
-        incumbent.is_free and incumbent.best and incumbent.dual_prices and incumbent.criterion.objective.is_latest_end
-    ):
+    if not (incumbent.best and incumbent.dual_prices and incumbent.criterion.objective.is_latest_end):
         return False
     return _is_for_it(incumbent.problem) and not (begun is not None and begun.is_exhausted)
 
@@ -236,7 +243,8 @@ def _is_for_it(problem: Problem) -> bool:
     if len(problem.jobs) > MOST_JOBS or problem.allocations.number > MAX_CHOICES:
         return False
     least = min(level.duration for levels in problem.levels for level in levels)
-    return least > 0.0 and problem.declared.is_searched and pool_of(problem) is None
+    is_searched = problem.has_monotone_capacity and problem.declared.is_searched
+    return least > 0.0 and is_searched and (problem.couples or pool_of(problem) is None)
 
 
 def _accepts_near(incumbent: Incumbent) -> bool:
@@ -254,7 +262,7 @@ def _accepts_over_time(incumbent: Incumbent) -> bool:
 
 def may_follow(incumbent: Incumbent) -> bool:
     """Return whether the tree is searched once schedules have been sampled."""
-    return _accepts(incumbent, FAR)
+    return incumbent.is_free and _accepts(incumbent, FAR)
 
 
 def _accepts_early(incumbent: Incumbent) -> bool:

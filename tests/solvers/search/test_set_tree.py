@@ -19,6 +19,7 @@ from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.bounds import feasible_set, simple
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.search import set_tables, set_tree
 from coalloc.solvers.search.branch_and_bound import BranchAndBound
 from coalloc.solvers.search.ceilings import ceiling_below
@@ -30,7 +31,17 @@ from coalloc.solvers.search.set_tree import FIRST, FURTHER, METHOD, OVER_TIME, S
 SLOTS = ("5%", "15%", "50%", None)
 
 
-def random_problem(rng, *, arrive_over_time=False):
+def tied(rng, jobs):
+    """Some jobs after others, and with deadlines, which leave most of them room."""
+    work = sum(job.base_time for job in jobs)
+    for i in range(1, len(jobs)):
+        before = {jobs[int(rng.integers(i))].id for _ in range(int(rng.integers(3)))}
+        deadline = jobs[i].arrival + float(rng.uniform(0.7, 2.0)) * work if rng.random() < 0.3 else None
+        jobs[i] = jobs[i].replace(after=tuple(sorted(before)), deadline=deadline)
+    return jobs
+
+
+def random_problem(rng, *, arrive_over_time=False, is_tied=False):
     """Up to six jobs, some of them equal, on up to four clusters, in some cases beside one that runs already."""
     clusters, nodes = int(rng.integers(1, 5)), int(rng.integers(1, 4))
     instance = coalloc.generate(
@@ -54,11 +65,13 @@ def random_problem(rng, *, arrive_over_time=False):
         span = float(rng.choice([0.3, 1.0, 3.0])) * jobs[0].base_time
         arrivals = np.round(rng.uniform(0.0, span, len(jobs)), int(rng.choice([-5, 0])))
         made = made.replace(jobs=[job.replace(arrival=float(a)) for job, a in zip(jobs, arrivals, strict=True)])
+    if is_tied:
+        made = made.replace(jobs=tied(rng, list(made.jobs)))
     return discretise(made, None if slot is None else slot_seconds(made, slot))
 
 
 def least_end_in_python(problem, dual_prices=()):
-    """Return the least latest end, ticks, by the tree in Python."""
+    """Return the least latest end, ticks, by the tree in Python; infinity where there is no schedule."""
     ends = []
     search = BranchAndBound(
         problem,
@@ -68,7 +81,7 @@ def least_end_in_python(problem, dual_prices=()):
         on_schedule=lambda found: ends.append(max(a.end for a in found)) or True,
     )
     assert search.run(1_000_000)
-    return ends[-1]
+    return ends[-1] if ends else math.inf
 
 
 def prices_of(problem):
@@ -97,13 +110,14 @@ class Trees:
         return found
 
 
+@pytest.mark.parametrize("is_tied", [False, True])
 @pytest.mark.parametrize("arrive_over_time", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_it_finds_the_optimum_and_nothing_below(monkeypatch, seed, arrive_over_time):
+def test_it_finds_the_optimum_and_nothing_below(monkeypatch, seed, arrive_over_time, is_tied):
     rng = np.random.default_rng(seed)
     learned = 0
     for _ in range(8):
-        problem = random_problem(rng, arrive_over_time=arrive_over_time)
+        problem = random_problem(rng, arrive_over_time=arrive_over_time, is_tied=is_tied)
         optimum = least_end_in_python(problem, prices_of(problem))
         first, memory = int(rng.choice([1, 5, 1_000])), int(rng.choice([1, 7, 10_007]))
         for module, name, value in [
@@ -116,7 +130,8 @@ def test_it_finds_the_optimum_and_nothing_below(monkeypatch, seed, arrive_over_t
             monkeypatch.setattr(module, name, value)
         above = optimum + (float(rng.integers(4)) if problem.slot else 0.2 * optimum)
         trees = Trees(problem, above, int(rng.choice([2, 3, 32])), prices_of(problem) if rng.random() < 0.8 else ())
-        assert trees.least_end(above, chunk=int(rng.choice([1, 7, 1_000]))) == pytest.approx(optimum, rel=1e-6)
+        found = trees.least_end(above, chunk=int(rng.choice([1, 7, 1_000])))
+        assert (math.inf if found is None else found) == pytest.approx(optimum, rel=1e-6)
         below = trees.least_end(ceiling_below(problem, optimum))
         assert below is None or (problem.slot is None and below == pytest.approx(optimum, rel=2e-6))
         learned += trees.prices.number > 1
@@ -249,6 +264,15 @@ def test_the_first_search_is_wherever_the_bound_is(monkeypatch):
     assert found[1] < found[0]
 
 
+def test_a_schedule_that_is_not_valid_proves_nothing(monkeypatch):
+    # Loads in whole units may let a choice of modes through that is none, and another might do.
+    methods = (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, FIRST, METHOD)
+    monkeypatch.setattr(portfolio, "METHODS", methods)
+    assert coalloc.solve(twelve_jobs().instance, slot="15%", work_limit=10_000_000).status == "optimal"
+    monkeypatch.setattr(Incumbent, "take_if_valid", lambda *_: None)
+    assert coalloc.solve(twelve_jobs().instance, slot="15%", work_limit=10_000_000).status == "feasible"
+
+
 def two_jobs(**changed):
     """Arguments of two jobs of 2 and 1 of 3 processors and 4 and 3 ticks, beside one processor held until 2 ticks."""
     guarded = np.array([3 + 4], np.uint64)
@@ -267,7 +291,10 @@ def two_jobs(**changed):
         "ticks": np.array([4.0, 3.0]),
         "counts": np.array([1, 1]),
         "releases": np.zeros(2),
+        "latest_starts": np.full(2, math.inf),
+        "latest_ends": np.full(2, math.inf),
         "shortest": np.array([4.0, 3.0]),
+        "before": np.zeros(2, np.uint64),
         "busy_keys": np.array([2]),
         "busy_ends": np.array([2.0]),
     }
