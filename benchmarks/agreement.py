@@ -34,7 +34,6 @@ from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing.brute_force import (
     BruteForceResult,
-    Objective,
     brute_force_cbs,
     brute_force_jpr,
     brute_force_oas,
@@ -58,8 +57,8 @@ SOLVES = 58
 """Solves per seed."""
 GRACE = 120.0
 """Seconds that the process of a seed has beyond the limits of all its solves, for Python and brute force."""
-OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
-DUE: tuple[Objective, ...] = (
+OBJECTIVES: tuple[str, ...] = ("makespan", "total-response-time")
+DUE: tuple[str, ...] = (
     "total-weighted-response-time",
     "mean-wait",
     "mean-bounded-slowdown",
@@ -155,7 +154,7 @@ def waiting(instance: coalloc.Instance, slot: float, limit: float) -> Iterator[C
 
 def slotted(
     family: str,
-    given: tuple[coalloc.Instance, float, Objective],
+    given: tuple[coalloc.Instance, float, str],
     find: Callable[[Case, float], Finding],
     formulations: Sequence[str],
     node_limit: float,

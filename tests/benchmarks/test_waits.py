@@ -28,7 +28,7 @@ def test_every_bound_of_a_seed_is_compared():
 
 
 def test_a_bound_above_its_optimum_is_said(monkeypatch):
-    monkeypatch.setattr(sum_bounds, "bounds_of", lambda *given, is_walked: [("wrong", 1e12, 0.0)])
+    monkeypatch.setattr(sum_bounds, "bounds_of", lambda *given: [("wrong", 1e12, 0.0)])
     rows = list(sum_bounds.rows_of_seed(1))
     assert all("above the optimum" in row["disagreement"] for row in rows)
     assert "- seed 1, mean-wait, wrong: the bound" in sum_bounds.report(rows, 1, "command")
