@@ -235,7 +235,8 @@ def _list_schedule(
     generation: Generation, jobs: Sequence[int], deadline: float, placed: Sequence[Assignment] = ()
 ) -> list[Assignment]:
     """Place jobs beside those that are placed already."""
-    profile, left = Profile(generation.problem), deque(jobs)
+    problem, left = generation.problem, deque(jobs)
+    profile = Profile(problem)
     for assignment in placed:
         book(profile, assignment)
     assignments: list[Assignment] = []
@@ -243,9 +244,9 @@ def _list_schedule(
     while left:
         if assignments and time.perf_counter() > deadline:
             since = max(since, assignments[-1].start)
-        tried = islice(
-            left, None if generation.problem.ties_jobs else 1
-        )  # else what is in its way now is there to stay
+        tried: Iterator[int] = islice(left, 1)  # what is in its way now is there to stay
+        if problem.ties_jobs:
+            tried = (j for j in left if problem.awaited[j] <= profile.placed.keys())
         found = (generation.earliest_end(profile, j, since=since) for j in tried)
         first = next((assignment for assignment in found if assignment is not None), None)
         if first is None:
@@ -436,7 +437,7 @@ def _pools(problem: Problem, job: Job, pools: Sequence[int], left: Sequence[floa
     found: list[Link] = []
     for k, units in zip(pools, left, strict=True):
         pool = problem.resources[k]
-        found.append((pool.classes, pool.load_table(job.tasks, job), units))
+        found.append((pool.classes, problem.allocations.load_table(job, k), units))
     return found
 
 
