@@ -151,7 +151,8 @@ class Stock:
 
     def load_table(self, most: int, job: Job) -> list[float]:
         """Return the units that 0, 1, ..., ``most`` tasks of a job in the place take."""
-        return [self.load(tasks, job) for tasks in range(most + 1)]
+        for_being_there, each = self.parts(job)
+        return [0.0, *(for_being_there + tasks * each for tasks in range(1, most + 1))]
 
     def sees(self, job: Job) -> Hashable:
         """Return what a load depends on besides the tasks there."""

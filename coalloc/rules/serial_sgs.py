@@ -532,9 +532,11 @@ def _fill(tasks: int, free: Sequence[float], order: Sequence[int], links: Sequen
                     break
             else:
                 allocation[g] = count
-                if place(i + 1, rest - count):
+                if place(i + 1, rest - count):  # noqa: F821 - it is deleted once all is done
                     return True
         allocation[g] = 0
         return False
 
-    return tuple(allocation) if place(0, tasks) else None
+    is_filled = place(0, tasks)
+    del place  # it refers to itself, and would be there until the garbage collector comes
+    return tuple(allocation) if is_filled else None

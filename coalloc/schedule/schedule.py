@@ -24,6 +24,7 @@ from coalloc.instance import Instance
 from coalloc.instance.columns import Many, by_name, column
 from coalloc.instance.processor_names import NamesField
 from coalloc.schedule.naming import Occupation, assign_nodes
+from coalloc.system.garbage import no_collection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -214,6 +215,7 @@ class Schedule(Value):
         return "coalloc.read_schedule(path) reads a schedule file" if isinstance(given, (str, os.PathLike)) else ""
 
 
+@no_collection()  # all that is made is kept
 def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule:
     """Return the schedule, with nodes named, that assignments are; jobs in the order of the instance.
 

@@ -15,11 +15,13 @@ from coalloc.rules.serial_sgs import best_list_schedule, named_orders
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.special.unrelated_machines import Machines
+from coalloc.system.garbage import no_collection
 
 SHARE = 0.25
 """Share of the time limit after which no gaps are looked for any more, nor further orders tried."""
 
 
+@no_collection()  # nearly all that is made is kept
 def first_schedule(incumbent: Incumbent, deadline: float) -> list[Assignment]:
     """Return the cheapest list schedule; nothing where none is one.
 

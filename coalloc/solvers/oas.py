@@ -44,6 +44,7 @@ from coalloc.solvers.search.faults_alone import search_by_faults
 from coalloc.solvers.slot_choice import missing_slot
 from coalloc.solvers.solve_state import KNOWN, SolveState
 from coalloc.solvers.time_shift import Shifted, shifted
+from coalloc.system.garbage import no_collection
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -96,7 +97,9 @@ def solve_oas(
     given = shifted(instance, options.slot, objective, kept)
     if not isinstance(formulation, str):  # a user's formulation sees the user's times
         given = Shifted(instance, kept, instance.time_base)
-    problem = _problem(given, options)
+    with no_collection():  # it visits all jobs again and again
+        problem = _problem(given, options)
+        reasons = why_infeasible(problem)
     state = SolveState(instance, options, progress, objective.unit, constraints=kept, began=began)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
 
@@ -105,7 +108,6 @@ def solve_oas(
             _explained(state, problem, replace(options, formulation="auto"), objective, constraints) if explains else ""
         )
 
-    reasons = why_infeasible(problem)
     if reasons:
         state.message = (explained() if is_beyond_one_job(problem) else "") or "; ".join(reasons)
         return state.result(SolveStatus.INFEASIBLE, formulation=name)

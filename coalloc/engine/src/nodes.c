@@ -127,7 +127,8 @@ int64_t naming_go(naming *n, double seconds) {
 int64_t naming_size(const naming *n) { return n->size; }
 
 int64_t naming_read(
-    const naming *n, int64_t num_takes, int64_t num_intervals, int64_t *begins, int64_t *first, int64_t *stop) {
+    const naming *n, int64_t num_takes, int64_t num_intervals, int64_t begins[num_takes + 1],
+    int64_t first[num_intervals], int64_t stop[num_intervals]) {
     if (num_takes != n->num_takes || n->num_taken < num_takes) return FAULT(OUT_OF_ORDER, 1);
     if (num_intervals != n->size) return FAULT(OUT_OF_RANGE, 2);
     memcpy(begins, n->begins, (size_t)(num_takes + 1) * sizeof(int64_t));
@@ -194,8 +195,9 @@ static int64_t fault_of(
 
 int64_t naming_new(
     naming *made[1], int64_t num_classes, int64_t num_takes, int64_t num_held, int64_t num_steps,
-    const int64_t *capacities, const int64_t *class_of, const int64_t *counts, const int64_t *held_class,
-    const int64_t *held_first, const int64_t *held_stop, const int64_t *steps) {
+    const int64_t capacities[num_classes], const int64_t class_of[num_takes], const int64_t counts[num_takes],
+    const int64_t held_class[num_held], const int64_t held_first[num_held], const int64_t held_stop[num_held],
+    const int64_t steps[num_steps]) {
     if (num_classes < 0 || num_takes < 0 || num_held < 0 || num_steps < 0) return FAULT(OUT_OF_RANGE, TAKES);
     int64_t fault =
         fault_of(num_classes, num_takes, num_held, capacities, class_of, counts, held_class, held_first, held_stop);

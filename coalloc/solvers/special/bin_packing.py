@@ -11,6 +11,7 @@ for the makespan minimization problem on identical parallel machines", IEEE Acce
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -111,7 +112,7 @@ def are_rectangles(problem: Problem) -> bool:
 def _machines(tasks: Sequence[int], processors: int) -> int | None:
     """Return how many jobs fit together, whichever they are; None where that depends on the jobs."""
     widest = sorted(tasks, reverse=True)
-    most = next((m for m in range(len(tasks), 0, -1) if sum(widest[:m]) <= processors), 0)
+    most = bisect_right(list(accumulate(widest)), processors)
     return most if most and sum(widest[::-1][: most + 1]) > processors else None
 
 
