@@ -4,7 +4,7 @@
 enum {
     RELEASES = 16, LEAST_TASKS, ARRIVALS, MEMBER_FIRST, JOB_OF, EFFICIENCY, TICKS, LEVEL_OF, TASKS, SET_OF, SHAPE_OF,
     ORDER_FIRST, PLACE_FIRST, PLACE_CLASS, CLOSING_FIRST, CLOSING, BELOW, ENTRY_FIRST, ENTRIES, MEMORY_CLASS,
-    MEMORY_ASKED, MOST, INSIDE, DURATIONS, LIMITS, HELD, HELD_LOADS, HELD_UNTIL, CAPACITIES
+    MEMORY_ASKED, MOST, INSIDE, DURATIONS, LIMITS, HELD, HELD_LOADS, HELD_SINCE, HELD_UNTIL, CAPACITIES
 };
 
 static bool are_within(const int64_t *numbers, int64_t size, int64_t lowest, int64_t highest) {
@@ -63,6 +63,7 @@ static int64_t fault_of(const problem *p) {
     NUMBERS(durations, p->num_shapes * p->num_classes, DURATIONS);
     NUMBERS(limits, p->num_loads, LIMITS);
     NUMBERS(held_loads, p->num_held * p->num_loads, HELD_LOADS);
+    NUMBERS(held_since, p->num_held, HELD_SINCE);
     NUMBERS(held_until, p->num_held, HELD_UNTIL);
     WITHIN(least_tasks, p->num_jobs, 0, most, LEAST_TASKS);
     FIRSTS(member_first, p->num_jobs + 1, p->num_members, MEMBER_FIRST);
@@ -120,12 +121,12 @@ int64_t problem_new(
     const uint8_t inside[num_sets * num_classes], const double durations[num_shapes * num_classes],
     const double limits[num_loads],
     const int64_t held[num_held * num_classes], const double held_loads[num_held * num_loads],
-    const double held_until[num_held], const int64_t capacities[num_classes]) {
+    const double held_since[num_held], const double held_until[num_held], const int64_t capacities[num_classes]) {
     const problem given = {
         num_jobs, num_classes, num_members, num_shapes, num_sets, num_rules, num_orders, num_places, num_closings,
         num_loads, num_memories, first_memory, num_entries, num_held, num_releases,
-        releases, arrivals, efficiency, ticks, entries, memory_asked, durations, limits, held_loads, held_until,
-        least_tasks, member_first, job_of, level_of, tasks, set_of, shape_of, order_first, place_first, place_class,
+        releases, arrivals, efficiency, ticks, entries, memory_asked, durations, limits, held_loads, held_since,
+        held_until, least_tasks, member_first, job_of, level_of, tasks, set_of, shape_of, order_first, place_first, place_class,
         closing_first, closing, entry_first, memory_class, most, held, capacities, below, inside, {NULL, 0}
     };
     for (int64_t i = 0; i < 15; i++)
@@ -172,6 +173,7 @@ int64_t problem_new(
         KEEP(limits, num_loads);
         KEEP(held, num_held * num_classes);
         KEEP(held_loads, num_held * num_loads);
+        KEEP(held_since, num_held);
         KEEP(held_until, num_held);
         KEEP(capacities, num_classes);
 #undef KEEP

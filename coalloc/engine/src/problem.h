@@ -29,14 +29,14 @@ ENGINE(int64_t) problem_new(
     const uint8_t inside[num_sets * num_classes], const double durations[num_shapes * num_classes],
     const double limits[num_loads],
     const int64_t held[num_held * num_classes], const double held_loads[num_held * num_loads],
-    const double held_until[num_held], const int64_t capacities[num_classes]);
+    const double held_since[num_held], const double held_until[num_held], const int64_t capacities[num_classes]);
 ENGINE(void) problem_free(problem *of);
 
 struct problem {
     int64_t num_jobs, num_classes, num_members, num_shapes, num_sets, num_rules, num_orders, num_places, num_closings;
     int64_t num_loads, num_memories, first_memory, num_entries, num_held, num_releases;
     const double *releases, *arrivals, *efficiency, *ticks, *entries, *memory_asked, *durations, *limits, *held_loads;
-    const double *held_until;
+    const double *held_since, *held_until;
     const int64_t *least_tasks, *member_first, *job_of, *level_of, *tasks, *set_of, *shape_of, *order_first;
     const int64_t *place_first, *place_class, *closing_first, *closing, *entry_first, *memory_class, *most, *held;
     const int64_t *capacities;

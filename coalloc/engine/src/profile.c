@@ -23,7 +23,8 @@ void profile_begin(profile *of, const problem *p, double since) {
     for (int64_t g = 0; g < p->num_classes; g++) of->free[g] = p->capacities[g];
     for (int64_t k = 0; k < p->num_loads; k++) of->left[k] = p->limits[k];
     for (int64_t b = 0; b < p->num_held; b++)
-        profile_hold(of, -INFINITY, p->held_until[b], p->held + b * p->num_classes, p->held_loads + b * p->num_loads);
+        profile_hold(
+            of, p->held_since[b], p->held_until[b], p->held + b * p->num_classes, p->held_loads + b * p->num_loads);
 }
 
 void profile_copy(profile *to, const profile *from) {

@@ -22,7 +22,7 @@ typedef struct {
 void room_place(room *made, arena *in, const problem *p);
 void profile_place(profile *made, arena *in, const problem *p);
 
-/* Make a profile that of what runs already, from a time on. */
+/* Make a profile that of what is held already, from a time on. */
 void profile_begin(profile *of, const problem *p, double since);
 
 void profile_copy(profile *to, const profile *from);

@@ -164,6 +164,8 @@ def _run(incumbent: Incumbent) -> None:
         return
     annealing = ListAnnealing(problem, costs, incumbent.state.options.seed + incumbent.attempt)
     _consider_first(annealing, problem, incumbent.best, incumbent.deadline)
+    if math.isinf(annealing.value):
+        return  # out of time
 
     def round_of(steps: int, deadline: float) -> list[Assignment]:
         annealing.round(steps, deadline)
@@ -174,7 +176,8 @@ def _run(incumbent: Incumbent) -> None:
 
 def _accepts(incumbent: Incumbent) -> bool:
     problem = incumbent.problem
-    is_known = incumbent.is_free and not problem.allocations.restricts_spreads and bool(incumbent.best)
+    is_free = not problem.couples and problem.contended_pools == problem.contended_stocks
+    is_known = is_free and not problem.allocations.restricts_spreads and bool(incumbent.best)
     is_asked = len(problem.classes) == 1 or not incumbent.is_large
     return is_known and is_asked and len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
 

@@ -112,6 +112,7 @@ def _in_engine(problem: Problem, arrays: tuple[Any, ...]) -> Handle:
         limits,
         held,
         held_loads,
+        np.array([busy.start for busy in (*problem.busy, *problem.blocks)], dtype=float),
         held_until,
         capacities,
     )
@@ -214,11 +215,11 @@ def _memories(problem: Problem) -> tuple[Any, ...]:
 
 
 def _platform(problem: Problem, sets: Sequence[tuple[int, ...]]) -> tuple[Any, ...]:
-    """Return the classes of each set, ticks of each shape by its slowest class, limits, what runs already, capacities.
+    """Return the classes of each set, ticks of each shape by its slowest class, limits, what is held, capacities.
 
-    What runs already are processors, loads and ends.
+    What is held, by jobs that run already and in windows, are processors, loads and ends.
     """
-    num_classes = len(problem.classes)
+    num_classes, held = len(problem.classes), (*problem.busy, *problem.blocks)
     return (
         np.array([[g in classes for g in range(num_classes)] for classes in sets]),
         np.array(
@@ -230,10 +231,10 @@ def _platform(problem: Problem, sets: Sequence[tuple[int, ...]]) -> tuple[Any, .
             dtype=float,
         ),
         np.array([problem.allocations.limits[k] for k in problem.contended_resources], dtype=float),
-        np.array([busy.allocation for busy in problem.busy], dtype=np.int64).reshape(-1, num_classes),
-        np.array([[busy.loads[k] for k in problem.contended_resources] for busy in problem.busy], dtype=float).reshape(
-            len(problem.busy), len(problem.contended_resources)
+        np.array([busy.allocation for busy in held], dtype=np.int64).reshape(-1, num_classes),
+        np.array([[busy.loads[k] for k in problem.contended_resources] for busy in held], dtype=float).reshape(
+            len(held), len(problem.contended_resources)
         ),
-        np.array([busy.end for busy in problem.busy], dtype=float),
+        np.array([busy.end for busy in held], dtype=float),
         np.array(problem.capacities, dtype=np.int64),
     )

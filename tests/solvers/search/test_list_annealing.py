@@ -11,6 +11,7 @@ import coalloc
 from coalloc.documents.errors import InternalError
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.instance.constraints import Constraint, MostTasks
+from coalloc.instance.windows import Window
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem, discretise
 from coalloc.rules.profile import Profile
@@ -107,6 +108,20 @@ def test_lists_become_the_schedules_of_serial_generation(parameters, slot):
 @pytest.mark.parametrize("seed", range(3))
 def test_so_they_do_whatever_is_shared(seed):
     assert_equal(discretise(crowded(seed), None))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_so_they_do_beside_windows_and_reservations(seed):
+    instance, reserved = crowded(seed), RunningJob(Job("R2", 4, 12.0), ("C1/1.0-3",), 12.0, start=9.0)
+    windows = Window("C1", 5.0, 25.0, nodes=["C1/0"]), Window("C2", 30.0, 41.0)
+    instance = instance.replace(platform=instance.platform.replace(unavailable=windows), running=[reserved])
+    problem = discretise(instance, None)
+    assert problem.blocks
+    assert_equal(problem)
+    criterion, annealing = Criterion.of(problem, "total-response-time"), annealing_of(problem, "total-response-time")
+    annealing.consider(range(12), [0] * 12)
+    annealing.round(2_000)
+    assert_consistent(criterion, annealing)
 
 
 def test_so_they_do_where_a_constraint_counts_tasks():
