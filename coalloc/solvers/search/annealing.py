@@ -4,7 +4,9 @@ Serial generation (:mod:`coalloc.rules.serial_sgs`) makes the schedule of a list
 early as its way allows, which is up to a slowest level, in a filling rule, or in one mode.
 Neighbours move a job, swap two, or give one another way. Which are taken is decided by simulated
 annealing, in rounds that each begin at the best list and last twice as long as the one before. Only
-what follows the first change is placed anew. Source: S. Kirkpatrick, C. Gelatt, M. Vecchi, "Optimization by simulated
+what follows the first change is placed anew. A portfolio anneals so what the engine does not take
+(:mod:`coalloc.solvers.search.list_annealing`): rows and calendars, budgets, latest ends, spreads, costs that are no
+ramps. Source: S. Kirkpatrick, C. Gelatt, M. Vecchi, "Optimization by simulated
 annealing", Science 220 (1983).
 """
 
@@ -25,13 +27,12 @@ from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.solvers.search.list_annealing import earliness_weights, takes
 
 FIRST_ROUND = 25
 """Lists tried in the first round, per job."""
 HEAT = 0.002
 """Temperature at which a round begins, as a share of the best objective; it falls to 0."""
-EARLINESS = 0.1
-"""Weight of the mean end of the tasks beside the latest end: a schedule that does much early leaves room to move."""
 INSERT, SWAP = 0.5, 0.3
 """Probabilities of two of the moves; else a job is given another way."""
 FIXED = 0.1
@@ -188,12 +189,6 @@ class _Decoder:
         return _Decoded(jobs, assignments, profiles, objective, cost) if cost <= worst else None
 
 
-def earliness_weights(criterion: Criterion) -> list[float]:
-    """Return what each tick that a job ends later costs beside the objective (:data:`EARLINESS`), by job."""
-    tasks = sum(job.tasks for job in criterion.problem.jobs)
-    return [EARLINESS * criterion.tick * job.tasks / tasks for job in criterion.problem.jobs]
-
-
 def _any_way(problem: Problem) -> tuple[Way, ...]:
     """Return for each job the way that forbids nothing."""
     return tuple((len(levels) - 1, 0) for levels in problem.levels)
@@ -273,4 +268,8 @@ def _run(incumbent: Incumbent) -> None:
     )
 
 
-METHOD = Method("simulated annealing", _run, lambda incumbent: bool(incumbent.best), share=SHARE, repeats=True)
+def _accepts(incumbent: Incumbent) -> bool:
+    return bool(incumbent.best) and not takes(incumbent)
+
+
+METHOD = Method("simulated annealing", _run, _accepts, share=SHARE, repeats=True)

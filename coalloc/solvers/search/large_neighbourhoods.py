@@ -25,7 +25,8 @@ from coalloc.rules.serial_sgs import FILLING_RULES, Generation, Way, book, start
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.annealing import NOISE, earliness_weights
+from coalloc.solvers.search.annealing import NOISE
+from coalloc.solvers.search.list_annealing import earliness_weights
 
 FEWEST, MOST = 3, 6
 """Jobs that are freed at once."""

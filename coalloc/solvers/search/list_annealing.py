@@ -22,7 +22,6 @@ from coalloc.problem import Assignment, Problem
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, named_orders
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.annealing import earliness_weights
 from coalloc.solvers.search.problem_tables import Tables
 from coalloc.solvers.search.rounds import anneal_in_rounds
 
@@ -39,8 +38,10 @@ LOOK = 0.05
 """Seconds of one call of the engine, about."""
 HEATS = {True: (1.5, 0.004), False: (0.05, 0.001)}
 """Temperatures at which a round for a sum, and for a maximum, begins and ends, in mean costs of a job's run time."""
+EARLINESS = 0.1
+"""Weight of the mean end of the tasks beside the latest end: a schedule that does much early leaves room to move."""
 EARLY = 0.3
-"""How much early ends count (:data:`coalloc.solvers.search.annealing.EARLINESS`), of what they do in a short search."""
+"""How much early ends count here, of what they do in a short search."""
 SHARE = 0.4
 """Share of the remaining time of a portfolio after which it stops; the latest end of many jobs is for beam search."""
 
@@ -133,6 +134,12 @@ class ListAnnealing:
         return order, ways, [Assignment(j, start, modes[j]) for start, j in in_order]
 
 
+def earliness_weights(criterion: Criterion) -> list[float]:
+    """Return what each tick that a job ends later costs beside the objective (:data:`EARLINESS`), by job."""
+    tasks = sum(job.tasks for job in criterion.problem.jobs)
+    return [EARLINESS * criterion.tick * job.tasks / tasks for job in criterion.problem.jobs]
+
+
 def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
     """Return for each job the level that is the first to have all classes of its allocation, in its shape."""
     found = [0] * len(problem.jobs)
@@ -180,6 +187,12 @@ def _accepts(incumbent: Incumbent) -> bool:
     is_known = is_free and not problem.allocations.restricts_spreads and bool(incumbent.best)
     is_asked = len(problem.classes) == 1 or not incumbent.is_large
     return is_known and is_asked and len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
+
+
+def takes(incumbent: Incumbent) -> bool:
+    """Return whether the engine anneals lists of a problem."""
+    costs = Costs.of(incumbent.criterion) if _accepts(incumbent) else None
+    return costs is not None and costs.heats[0] > 0.0
 
 
 METHOD = Method("list annealing", _run, _accepts, share=SHARE, repeats=True)
