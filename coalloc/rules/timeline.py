@@ -81,6 +81,13 @@ class Timeline(Generic[Amount]):
             yield start
             start = window(address, start, True, duration, tasks, before, number, first)
 
+    def window(self, release: float, duration: float, tasks: int, before: float = math.inf) -> float:
+        """Return the first of the :meth:`windows` of all classes; infinity where there is none."""
+        if duration <= 0:
+            return release
+        start: float = self._calls.window(self._address, release, False, duration, tasks, before, 0, None)
+        return start
+
     def first_start(self, release: float, duration: float, amounts: Sequence[Amount]) -> float:
         """Return the first start from ``release`` on of a duration in which a vector is free; infinity without one."""
         if duration <= 0:
