@@ -152,10 +152,10 @@ class Conservative:
             since = searched.get(shape, -math.inf)
             if since < place.start:
                 tasks, seconds = place.job.tasks, place.least_time
-                earlier = next(self._timeline.windows(since, seconds, tasks, before=place.start), None)
+                earlier = self._timeline.window(since, seconds, tasks, place.start)
                 if is_by_start:  # what moves makes room behind this start only: equal jobs need not look here again
-                    searched[shape] = place.start if earlier is None else earlier
-                moved.append(place if earlier is None else self._moved(place, earlier, allocator))
+                    searched[shape] = min(earlier, place.start)
+                moved.append(self._moved(place, earlier, allocator) if earlier < place.start else place)
             else:
                 moved.append(place)
         moved.sort()

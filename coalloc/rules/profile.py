@@ -24,16 +24,16 @@ refuses: such a schedule is an error, and never a result.
 class Profile(Timeline[float]):
     """Free capacities of a problem over time, beside what runs already and windows.
 
-    Resources of which there is always enough (all but ``problem.contended_resources``) are not kept. ``placed`` are
-    starts and ends of the jobs that were placed, by index, where constraints tie jobs to each other; ``spending`` is
-    what they take of budgets and clusters.
+    Resources of which there is always enough (all but ``problem.contended_resources``) are not kept; of what running
+    jobs take too much nothing is left, not less. ``placed`` are starts and ends of the jobs that were placed, by index,
+    where constraints tie jobs to each other; ``spending`` is what they take of budgets and clusters.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.contended = problem.contended_resources
         limits = [problem.allocations.limits[k] for k in self.contended]
-        super().__init__(-math.inf, (*problem.capacities, *limits), num_classes=len(problem.capacities))
-        self._noise = [SUBTRACTION_NOISE * max(1.0, limit) for limit in limits]
+        noise = [SUBTRACTION_NOISE * max(1.0, limit) for limit in limits]
+        super().__init__(-math.inf, (*problem.capacities, *limits), noise=noise)
         self.couples, self.placed = problem.couples, dict[int, tuple[float, float]]()
         is_spent = bool(problem.budgets or problem.cluster_rows.rows)
         self.spending = Spending(problem.budgets, problem.cluster_rows) if is_spent else None
@@ -52,15 +52,3 @@ class Profile(Timeline[float]):
     def vector(self, allocation: Sequence[int], loads: Sequence[float]) -> tuple[float, ...]:
         """Return processors per class and what they ask of every resource as a vector of the profile."""
         return (*allocation, *[loads[k] for k in self.contended]) if self.contended else tuple(allocation)
-
-    def free(self, start: float, end: float = -math.inf) -> tuple[float, ...]:
-        """Return the vector that is free throughout ``[start, end)``; at ``start`` where that is empty.
-
-        Of what running jobs take too much nothing is left, not less.
-        """
-        free = super().free(start, end)
-        if not self._noise:
-            return free
-        first = len(free) - len(self._noise)
-        left = [max(0.0, amount) + noise for amount, noise in zip(free[first:], self._noise, strict=True)]
-        return (*free[:first], *left)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,30 +139,18 @@ def test_a_set_of_classes_is_counted_the_same_whenever_it_is_first_asked_for() -
         assert next(late.copy().windows(0.0, 5.0, tasks)) == start
 
 
-def test_sets_of_classes_beyond_those_kept_are_counted_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sets_of_classes_are_counted_between_bookings() -> None:
     # Three nodes, held from 0 s on until 10, 20 and 30 s: one of the first k is free first at 10 s, all of them at
-    # 10 k s. Of the seven sets two are kept at a time, and some are made from one that was kept.
-    monkeypatch.setattr("coalloc.rules.timeline.MOST_TOTALS", 2)
+    # 10 k s.
     timeline = Timeline(0.0, (1, 1, 1))
     ends = (10.0, 20.0, 30.0)
     sets = [(0,), (0, 1), (0, 1, 2), (1,), (1, 2), (0, 2), (2,)]
     for g, end in enumerate(ends):
         timeline.take(0.0, end, [int(g == i) for i in range(3)])
-        for classes in sets:  # asked for between bookings: what is kept is booked as well
+        for classes in sets:
             held = [ends[i] if i <= g else 0.0 for i in classes]
             assert next(timeline.windows(0.0, 5.0, 1, classes)) == min(held)
             assert next(timeline.windows(0.0, 5.0, len(classes), classes)) == max(held)
-
-
-def test_a_booking_changes_no_more_sets_of_classes_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of four nodes all fifteen sets are asked for, and two are kept: six columns at most.
-    monkeypatch.setattr("coalloc.rules.timeline.MOST_TOTALS", 2)
-    timeline = Timeline(0.0, (1, 1, 1, 1))
-    for members in range(1, 16):
-        next(timeline.windows(0.0, 5.0, 1, [g for g in range(4) if members >> g & 1]))
-    before = len(timeline._all_columns)
-    timeline.take(0.0, 10.0, (1, 0, 0, 0))
-    assert 4 <= len(timeline._all_columns) == before <= 6
 
 
 bookings = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9), st.integers(0, 3), st.integers(0, 3)), max_size=6)

@@ -1,0 +1,455 @@
+#include "timeline.h"
+
+/* Steps are in blocks, in order of time. A block knows the least and the most of each row, so that searches and minima
+   pass over whole blocks; a change touches the rows of those steps only that it is about. No sum of floats depends on
+   how steps are in blocks: each is changed by each booking, in their order. */
+enum { MOST_STEPS = 64, ROOM = 8 };
+
+/* Rows of a block: times; whole capacities, and the sum of all classes; parts. The least and the most of each follow. */
+typedef struct {
+    int64_t size;
+    double *times, *parts, *least_part, *most_part;
+    int64_t *whole, *least, *most;
+} block;
+
+struct timeline {
+    int64_t num_classes, num_whole, num_parts, num_blocks, room;
+    block **blocks;
+    double *parts, *noise;
+    int64_t *whole;
+};
+
+/* A step: its block and its place there. Behind the last one is place 0 of the block behind the last. */
+typedef struct {
+    int64_t block, step;
+} place_of;
+
+static const int64_t MOST = INT64_MAX / 2;
+
+/* Return the size of the rows of a block, in bytes. */
+static size_t size_of_rows(const timeline *t) {
+    const size_t num_rows = (size_t)(t->num_whole + 1 + t->num_parts);
+    return (MOST_STEPS * (1 + num_rows) + 2 * num_rows) * sizeof(double);
+}
+
+static block *block_new(const timeline *t) {
+    const size_t num_whole = (size_t)t->num_whole + 1, num_parts = (size_t)t->num_parts;
+    block *b = malloc(sizeof(block) + size_of_rows(t));
+    if (!b) return NULL;
+    b->size = 0;
+    b->times = (double *)(void *)(b + 1);
+    b->parts = b->times + MOST_STEPS;
+    b->least_part = b->parts + MOST_STEPS * num_parts;
+    b->most_part = b->least_part + num_parts;
+    b->whole = (int64_t *)(void *)(b->most_part + num_parts);
+    b->least = b->whole + MOST_STEPS * num_whole;
+    b->most = b->least + num_whole;
+    return b;
+}
+
+/* Copy steps of a block to another place of it, or of another block. */
+static void copy_steps(const timeline *t, block *to, int64_t at, const block *from, int64_t first, int64_t size) {
+    const size_t bytes = (size_t)size * sizeof(double);
+    memmove(to->times + at, from->times + first, bytes);
+    for (int64_t c = 0; c <= t->num_whole; c++)
+        memmove(to->whole + c * MOST_STEPS + at, from->whole + c * MOST_STEPS + first, bytes);
+    for (int64_t c = 0; c < t->num_parts; c++)
+        memmove(to->parts + c * MOST_STEPS + at, from->parts + c * MOST_STEPS + first, bytes);
+}
+
+/* Note the least and the most of each row of a block. */
+static void note(const timeline *t, block *b) {
+    for (int64_t c = 0; c <= t->num_whole; c++) {
+        const int64_t *row = b->whole + c * MOST_STEPS;
+        int64_t least = row[0], most = row[0];
+        for (int64_t i = 1; i < b->size; i++) {
+            least = smaller(least, row[i]);
+            most = larger(most, row[i]);
+        }
+        b->least[c] = least;
+        b->most[c] = most;
+    }
+    for (int64_t c = 0; c < t->num_parts; c++) {
+        const double *row = b->parts + c * MOST_STEPS;
+        double least = row[0], most = row[0];
+        for (int64_t i = 1; i < b->size; i++) {
+            least = earlier(least, row[i]);
+            most = later(most, row[i]);
+        }
+        b->least_part[c] = least;
+        b->most_part[c] = most;
+    }
+}
+
+/* Return the first step that begins at a time or behind it. */
+static place_of step_from(const timeline *t, double time) {
+    int64_t low = 0, high = t->num_blocks;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        const block *b = t->blocks[middle];
+        if (b->times[b->size - 1] < time) low = middle + 1;
+        else high = middle;
+    }
+    if (low == t->num_blocks) return (place_of){low, 0};
+    const double *times = t->blocks[low]->times;
+    int64_t from = 0, until = t->blocks[low]->size - 1;
+    while (from < until) {
+        const int64_t middle = (from + until) / 2;
+        if (times[middle] < time) from = middle + 1;
+        else until = middle;
+    }
+    return (place_of){low, from};
+}
+
+static bool is_step(const timeline *t, place_of at) { return at.block < t->num_blocks; }
+
+static double time_of(const timeline *t, place_of at) { return t->blocks[at.block]->times[at.step]; }
+
+static place_of following(const timeline *t, place_of at) {
+    return at.step + 1 < t->blocks[at.block]->size ? (place_of){at.block, at.step + 1} : (place_of){at.block + 1, 0};
+}
+
+static place_of preceding(const timeline *t, place_of at) {
+    return at.step ? (place_of){at.block, at.step - 1} : (place_of){at.block - 1, t->blocks[at.block - 1]->size - 1};
+}
+
+/* Return the step in which a time is; the first before the beginning. */
+static place_of step_at(const timeline *t, double time) {
+    const place_of at = step_from(t, time);
+    if (is_step(t, at) && (time_of(t, at) == time || (!at.block && !at.step))) return at;
+    return preceding(t, at);
+}
+
+/* Make room for a block behind a number of them; return it, NULL without memory. */
+static block *insert_block(timeline *t, int64_t at) {
+    if (t->num_blocks == t->room) {
+        block **larger_room = realloc(t->blocks, (size_t)(2 * t->room) * sizeof(block *));
+        if (!larger_room) return NULL;
+        t->blocks = larger_room;
+        t->room *= 2;
+    }
+    block *made = block_new(t);
+    if (!made) return NULL;
+    memmove(t->blocks + at + 1, t->blocks + at, (size_t)(t->num_blocks - at) * sizeof(block *));
+    t->blocks[at] = made;
+    t->num_blocks++;
+    return made;
+}
+
+static void remove_blocks(timeline *t, int64_t first, int64_t size) {
+    for (int64_t i = first; i < first + size; i++) free(t->blocks[i]);
+    t->num_blocks -= size;
+    memmove(t->blocks + first, t->blocks + first + size, (size_t)(t->num_blocks - first) * sizeof(block *));
+}
+
+/* Let a step begin at a time, where none does and the time is behind the beginning; return whether there was memory.
+   Steps that are equal in all but time change no least nor most. */
+static bool split(timeline *t, double time) {
+    const place_of next = step_from(t, time);
+    if ((is_step(t, next) && time_of(t, next) == time) || (!next.block && !next.step)) return true;
+    place_of at = preceding(t, next);
+    block *b = t->blocks[at.block];
+    if (b->size == MOST_STEPS) {
+        block *second = insert_block(t, at.block + 1);
+        if (!second) return false;
+        /* what comes in order of time fills blocks */
+        const int64_t kept = at.step == MOST_STEPS - 1 ? MOST_STEPS - 1 : MOST_STEPS / 2;
+        second->size = MOST_STEPS - kept;
+        copy_steps(t, second, 0, b, kept, second->size);
+        b->size = kept;
+        note(t, b);
+        note(t, second);
+        if (at.step >= kept) {
+            at = (place_of){at.block + 1, at.step - kept};
+            b = second;
+        }
+    }
+    copy_steps(t, b, at.step + 1, b, at.step, b->size - at.step);
+    b->size++;
+    b->times[at.step + 1] = time;
+    return true;
+}
+
+/* Let the step that begins at a time be part of the one before it where the two are equal. */
+static void merge(timeline *t, double time) {
+    const place_of at = step_from(t, time);
+    if (!is_step(t, at) || (!at.block && !at.step)) return;
+    const place_of last = preceding(t, at);
+    block *b = t->blocks[at.block];
+    const block *before = t->blocks[last.block];
+    for (int64_t c = 0; c < t->num_whole; c++)
+        if (b->whole[c * MOST_STEPS + at.step] != before->whole[c * MOST_STEPS + last.step]) return;
+    for (int64_t c = 0; c < t->num_parts; c++)
+        if (b->parts[c * MOST_STEPS + at.step] != before->parts[c * MOST_STEPS + last.step]) return;
+    if (b->size == 1) {
+        remove_blocks(t, at.block, 1);
+        return;
+    }
+    b->size--;
+    copy_steps(t, b, at.step, b, at.step + 1, b->size - at.step);
+    note(t, b);
+    if (at.block && b->size + t->blocks[at.block - 1]->size <= MOST_STEPS / 2) {
+        block *joined = t->blocks[at.block - 1];
+        copy_steps(t, joined, joined->size, b, 0, b->size);
+        joined->size += b->size;
+        remove_blocks(t, at.block, 1);
+        note(t, joined);
+    }
+}
+
+int64_t timeline_new(
+    timeline *made[1], int64_t num_classes, int64_t num_whole, int64_t num_parts,
+    double since, const int64_t whole[num_whole], const double parts[num_parts], const double noise[num_parts]) {
+    if (num_classes < 0) return FAULT(OUT_OF_RANGE, 1);
+    if (num_whole < num_classes || num_whole > INT32_MAX) return FAULT(OUT_OF_RANGE, 2);
+    if (num_parts < 0 || num_parts > INT32_MAX) return FAULT(OUT_OF_RANGE, 3);
+    if (isnan(since)) return FAULT(NOT_A_NUMBER, 4);
+    int64_t total = 0;
+    for (int64_t c = 0; c < num_whole; c++) {
+        const int64_t most = c < num_classes ? MOST / num_classes : MOST;
+        if (whole[c] > most || whole[c] < -most) return FAULT(TOO_LARGE, 5);
+        if (c < num_classes) total += whole[c];
+    }
+    for (int64_t c = 0; c < num_parts; c++) {
+        if (isnan(parts[c])) return FAULT(NOT_A_NUMBER, 6);
+        if (isnan(noise[c])) return FAULT(NOT_A_NUMBER, 7);
+    }
+    timeline *t = calloc(1, sizeof(timeline));
+    if (!t) return FAULT(NO_MEMORY, 0);
+    *t = (timeline){.num_classes = num_classes, .num_whole = num_whole, .num_parts = num_parts, .room = ROOM};
+    t->blocks = malloc(ROOM * sizeof(block *));
+    t->whole = malloc((size_t)(num_whole + 2 * num_parts + 1) * sizeof(double));
+    block *first = t->blocks && t->whole ? insert_block(t, 0) : NULL;
+    if (!first) {
+        timeline_free(t);
+        return FAULT(NO_MEMORY, 0);
+    }
+    t->parts = (double *)(void *)(t->whole + num_whole);
+    t->noise = t->parts + num_parts;
+    first->size = 1;
+    first->times[0] = since;
+    for (int64_t c = 0; c < num_whole; c++) first->whole[c * MOST_STEPS] = t->whole[c] = whole[c];
+    first->whole[num_whole * MOST_STEPS] = total;
+    for (int64_t c = 0; c < num_parts; c++) {
+        first->parts[c * MOST_STEPS] = t->parts[c] = parts[c];
+        t->noise[c] = noise[c];
+    }
+    note(t, first);
+    made[0] = t;
+    return 0;
+}
+
+int64_t timeline_copy(timeline *made[1], const timeline *of) {
+    const block *first = of->blocks[0];
+    const int64_t fault = timeline_new(
+        made, 0, of->num_whole, of->num_parts, first->times[0], first->least, of->noise, of->noise);
+    if (fault) return fault;
+    timeline *t = made[0];
+    t->num_classes = of->num_classes;
+    for (int64_t i = 0; i < of->num_blocks; i++) {
+        block *b = i ? insert_block(t, i) : t->blocks[0];
+        if (!b) {
+            timeline_free(t);
+            return FAULT(NO_MEMORY, 0);
+        }
+        b->size = of->blocks[i]->size;
+        memcpy(b + 1, of->blocks[i] + 1, size_of_rows(t));
+    }
+    return 0;
+}
+
+void timeline_free(timeline *of) {
+    if (!of) return;
+    for (int64_t i = 0; i < of->num_blocks; i++) free(of->blocks[i]);
+    free(of->blocks);
+    free(of->whole);
+    free(of);
+}
+
+int64_t timeline_vector(timeline *of) { return (int64_t)(intptr_t)of->whole; }
+
+/* Lower the vector to what steps of a block leave. */
+static void lower(timeline *t, const block *b, int64_t first, int64_t last) {
+    const bool is_whole = first == 0 && last == b->size;
+    for (int64_t c = 0; c < t->num_whole; c++) {
+        const int64_t *row = b->whole + c * MOST_STEPS;
+        int64_t least = is_whole ? b->least[c] : t->whole[c];
+        for (int64_t i = first; i < last && !is_whole; i++) least = smaller(least, row[i]);
+        t->whole[c] = smaller(t->whole[c], least);
+    }
+    for (int64_t c = 0; c < t->num_parts; c++) {
+        const double *row = b->parts + c * MOST_STEPS;
+        double least = is_whole ? b->least_part[c] : t->parts[c];
+        for (int64_t i = first; i < last && !is_whole; i++) least = earlier(least, row[i]);
+        t->parts[c] = earlier(t->parts[c], least);
+    }
+}
+
+void timeline_least(timeline *t, double start, double end) {
+    place_of at = step_at(t, start);
+    for (int64_t c = 0; c < t->num_whole; c++) t->whole[c] = INT64_MAX;
+    for (int64_t c = 0; c < t->num_parts; c++) t->parts[c] = INFINITY;
+    lower(t, t->blocks[at.block], at.step, at.step + 1);
+    at = following(t, at);
+    if (end > start && is_step(t, at) && time_of(t, at) < end) {
+        const place_of last = step_from(t, end);
+        for (int64_t i = at.block; i <= last.block && i < t->num_blocks; i++)
+            lower(t, t->blocks[i], i == at.block ? at.step : 0, i == last.block ? last.step : t->blocks[i]->size);
+    }
+    for (int64_t c = 0; c < t->num_parts; c++) t->parts[c] = later(0.0, t->parts[c]) + t->noise[c];
+}
+
+/* Return whether the vector, or what gives it back, may be taken from all steps of a span. */
+static bool is_takable(const timeline *t, place_of first, place_of last, int64_t sign) {
+    for (int64_t c = 0; c < t->num_parts; c++)
+        if (isnan(t->parts[c])) return false;
+    for (int64_t c = 0; c < t->num_whole; c++) {
+        const int64_t most = c < t->num_classes ? MOST / t->num_classes : MOST;
+        if (t->whole[c] > most || t->whole[c] < -most) return false;
+        const int64_t amount = sign * t->whole[c];
+        for (int64_t i = first.block; amount && i <= last.block && i < t->num_blocks; i++)
+            if (t->blocks[i]->least[c] < amount - most || t->blocks[i]->most[c] > amount + most) return false;
+    }
+    return true;
+}
+
+static void take_from(const timeline *t, block *b, int64_t first, int64_t last, int64_t sign) {
+    int64_t total = 0;
+    for (int64_t c = 0; c <= t->num_whole; c++) {
+        const int64_t amount = c < t->num_whole ? sign * t->whole[c] : total;
+        if (c < t->num_classes) total += amount;
+        int64_t *row = b->whole + c * MOST_STEPS;
+        for (int64_t i = first; amount && i < last; i++) row[i] -= amount;
+    }
+    for (int64_t c = 0; c < t->num_parts; c++) {
+        const double amount = (double)sign * t->parts[c];
+        double *row = b->parts + c * MOST_STEPS;
+        for (int64_t i = first; amount != 0.0 && i < last; i++) row[i] -= amount;
+    }
+    note(t, b);
+}
+
+static int64_t book(timeline *t, double start, double end, int64_t sign) {
+    if (isnan(start)) return FAULT(NOT_A_NUMBER, 1);
+    if (isnan(end)) return FAULT(NOT_A_NUMBER, 2);
+    if (end <= start) return 0;
+    if (!is_takable(t, step_at(t, start), step_from(t, end), sign)) return FAULT(TOO_LARGE, 0);
+    if (!split(t, start) || !split(t, end)) return FAULT(NO_MEMORY, 0);
+    const place_of first = step_from(t, start), last = step_from(t, end);
+    for (int64_t i = first.block; i <= last.block && i < t->num_blocks; i++) {
+        const int64_t from = i == first.block ? first.step : 0;
+        const int64_t until = i == last.block ? last.step : t->blocks[i]->size;
+        if (from < until) take_from(t, t->blocks[i], from, until, sign);
+    }
+    if (sign < 0) {
+        merge(t, end);
+        merge(t, start);
+    }
+    return 0;
+}
+
+int64_t timeline_take(timeline *of, double start, double end) { return book(of, start, end, 1); }
+
+int64_t timeline_give_back(timeline *of, double start, double end) { return book(of, start, end, -1); }
+
+int64_t timeline_release(timeline *t, double time) {
+    if (isnan(time)) return FAULT(NOT_A_NUMBER, 1);
+    if (!is_takable(t, step_at(t, time), (place_of){t->num_blocks, 0}, -1)) return FAULT(TOO_LARGE, 0);
+    if (!split(t, time)) return FAULT(NO_MEMORY, 0);
+    const place_of first = step_from(t, time);
+    for (int64_t i = first.block; i < t->num_blocks; i++)
+        take_from(t, t->blocks[i], i == first.block ? first.step : 0, t->blocks[i]->size, -1);
+    return 0;
+}
+
+/* What a start has to find at each step: so many processors of some classes together, or the vector. */
+typedef struct {
+    int64_t tasks, num_asked;
+    const int64_t *asked;
+    bool is_vector;
+} demand;
+
+/* Return whether steps have room for a demand, of which these are the numbers, a row apart so many. */
+static bool has_room(
+    const timeline *t, const demand *d, const int64_t *whole, const double *parts, int64_t apart) {
+    if (d->is_vector) {
+        for (int64_t c = 0; c < t->num_whole; c++)
+            if (t->whole[c] > whole[c * apart]) return false;
+        for (int64_t c = 0; c < t->num_parts; c++)
+            if (t->parts[c] > later(0.0, parts[c * apart]) + t->noise[c]) return false;
+        return true;
+    }
+    if (!d->num_asked) return whole[t->num_whole * apart] >= d->tasks;
+    int64_t total = 0;
+    for (int64_t i = 0; i < d->num_asked; i++) total += whole[d->asked[i] * apart];
+    return total >= d->tasks;
+}
+
+/* Return the first start from which there is room for a demand at each step that begins before a last time. A step
+   without room ends the search from all starts before it, unless they are over by then. Of a block of which the most is
+   too little no step has room, of one of which the least is enough every step: both are passed over at once. */
+static double search(
+    const timeline *t, const demand *d, double release, bool is_after, double duration, double before) {
+    place_of at = step_at(t, release);
+    if (is_after) at = time_of(t, at) > release ? at : following(t, at);
+    double start = INFINITY, end = INFINITY;
+    while (is_step(t, at)) {
+        const block *b = t->blocks[at.block];
+        if (b->times[at.step] >= before) break;
+        const bool is_free = has_room(t, d, b->least, b->least_part, 1);
+        const bool is_full = !is_free && !has_room(t, d, b->most, b->most_part, 1);
+        const int64_t size = is_free || is_full ? at.step + 1 : b->size;
+        for (int64_t i = at.step; i < size; i++) {
+            const double time = b->times[i];
+            if (time >= end || time >= before) return start;
+            if (is_full || (!is_free && !has_room(t, d, b->whole + i, b->parts + i, MOST_STEPS))) {
+                start = end = INFINITY;
+            } else if (start == INFINITY) {
+                start = later(release, time);
+                end = start + duration;
+            }
+        }
+        at = (place_of){at.block + 1, 0};
+    }
+    return start;
+}
+
+double timeline_window(
+    const timeline *of, double release, int64_t is_after, double duration, int64_t tasks, double before,
+    int64_t num_asked, const int64_t asked[num_asked]) {
+    for (int64_t i = 0; i < num_asked; i++)
+        if (asked[i] < 0 || asked[i] >= of->num_whole) return INFINITY;
+    const demand d = {.tasks = tasks, .num_asked = num_asked, .asked = asked};
+    return search(of, &d, release, is_after != 0, duration, before);
+}
+
+double timeline_first_start(const timeline *of, double release, double duration) {
+    const demand d = {.is_vector = true};
+    return duration <= 0.0 ? release : search(of, &d, release, false, duration, INFINITY);
+}
+
+int64_t timeline_num_changes(const timeline *of, double since) {
+    const place_of at = step_from(of, since);
+    int64_t number = -at.step;
+    for (int64_t i = at.block; i < of->num_blocks; i++) number += of->blocks[i]->size;
+    return number;
+}
+
+int64_t timeline_changes(const timeline *of, double since, int64_t size, double times[size]) {
+    int64_t number = 0;
+    for (place_of at = step_from(of, since); is_step(of, at) && number < size; at = following(of, at))
+        times[number++] = time_of(of, at);
+    return number;
+}
+
+int64_t timeline_forget(timeline *t, double now) {
+    if (isnan(now)) return FAULT(NOT_A_NUMBER, 1);
+    const place_of at = step_at(t, now);
+    remove_blocks(t, 0, at.block);
+    block *first = t->blocks[0];
+    first->size -= at.step;
+    if (at.step) copy_steps(t, first, 0, first, at.step, first->size);
+    first->times[0] = now;
+    note(t, first);
+    return 0;
+}
