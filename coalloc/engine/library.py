@@ -85,10 +85,10 @@ class Parameter:
 
 
 class Handle:
-    """An object of the engine, freed when nothing refers to it any more."""
+    """An object of the engine, of a kind; freed when nothing refers to it any more, and before those it ``reads``."""
 
-    def __init__(self, address: int, free: Callable[[int], None]) -> None:
-        self.address = address
+    def __init__(self, kind: str, address: int, free: Callable[[int], None], reads: tuple[Handle, ...] = ()) -> None:
+        self.kind, self.address, self.reads = kind, address, reads
         weakref.finalize(self, free, address)
 
 
@@ -111,7 +111,10 @@ class Function:
         result = self.raw(*(() if made is None else (made,)), *self._converted(arguments))
         if isinstance(result, int) and result < 0:
             raise self._fault(-result)
-        return result if made is None else Handle(made[0] or 0, self.free)
+        if made is None:
+            return result
+        reads = tuple(argument for argument in arguments if isinstance(argument, Handle))
+        return Handle(self.parameters[0].kind, made[0] or 0, self.free, reads)
 
     @cached_property
     def _makes(self) -> bool:
@@ -123,6 +126,9 @@ class Function:
             if parameter.size is not None:
                 yield parameter.pointer(argument, sizes, self.name)
             elif parameter.is_object:
+                if not isinstance(argument, Handle) or argument.kind != parameter.kind:
+                    found = argument.kind if isinstance(argument, Handle) else type(argument).__name__
+                    raise InternalError(f"{parameter.name} of {self.name} must be a {parameter.kind}, got {found}")
                 yield argument.address
             else:
                 sizes[parameter.name] = number = parameter.number(argument, self.name)

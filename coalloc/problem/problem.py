@@ -251,10 +251,14 @@ class Problem:
         return frozenset(j for factor, which, j in single if (factor, which) == (-1, "start"))
 
     @cached_property
+    def is_tied(self) -> bool:
+        """Whether a constraint ties jobs to each other, to a calendar or to a budget."""
+        return bool(self.rows or self.calendars or self.declared.budgets or self.declared.clusters)
+
+    @cached_property
     def couples(self) -> bool:
-        """Whether a constraint ties jobs to each other, to a latest end, to a calendar or to a budget."""
-        is_bound = bool(self.rows or self.calendars or self.declared.budgets or self.declared.clusters)
-        return is_bound or not all(math.isinf(end) for end in self.latest_ends)
+        """Whether a constraint does that, or asks for a latest end."""
+        return self.is_tied or not all(math.isinf(end) for end in self.latest_ends)
 
     @cached_property
     def budgets(self) -> tuple[BudgetRow, ...]:

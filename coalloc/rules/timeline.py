@@ -126,7 +126,7 @@ class Timeline(Generic[Amount]):
         made = (c_void_p * 1)()
         if self._calls.copy(made, self._address):
             engine().timeline_copy(self._handle)
-        twin._hold(Handle(made[0] or 0, self._calls.free))
+        twin._hold(Handle("timeline", made[0] or 0, self._calls.free))
         return twin
 
     def _hold(self, handle: Handle) -> None:

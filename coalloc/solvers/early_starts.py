@@ -1,27 +1,29 @@
 """What is returned lets no job wait for nothing: of schedules that are as good, one whose jobs end early.
 
 A schedule of least makespan may start jobs late that nothing keeps from starting. The best schedule is moved left, and
-for an objective that is a maximum a few lists and a little annealing look for less total response time among the
-schedules that keep its value: as many steps as there are jobs say, not as many as fit into a time, so that the same
-call returns the same schedule.
+for an objective that is a maximum lists are annealed for less total response time among the schedules that keep its
+value: as many steps as there are jobs say, not as many as fit into a time, so that the same call returns the same
+schedule.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from coalloc.objectives import Criterion
-from coalloc.problem import Problem
+from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import choices_of, start_in_order
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.search.annealing import improve
+from coalloc.solvers.search.list_annealing import Costs, ListAnnealing, is_decoded
 
 MOST_MOVED, MOST_LISTED = 2_000, 60
 """Jobs up to which a schedule is moved left, and up to which other lists are tried."""
-LISTS = 2
-"""Lists that annealing tries, per job."""
+LISTS, LISTS_IN_PYTHON = 30, 2
+"""Lists that annealing tries, per job, in the engine, and where that does not know the problem."""
 
 
 def start_early(incumbent: Incumbent) -> None:
@@ -33,17 +35,29 @@ def start_early(incumbent: Incumbent) -> None:
     response = Criterion.of(problem, "total-response-time")
     found = [incumbent.best, start_in_order(problem, choices_of(problem, incumbent.best))]
     if criterion.objective.has_latest_ends and len(problem.jobs) <= MOST_LISTED:
-        effort = Effort(iterations=LISTS * len(problem.jobs), seed=state.options.seed, deadline=incumbent.instant(1.0))
         first = min((a for a in found if a), key=response.value)
-        found.append(improve(_limited(incumbent), first, effort, objective="total-response-time"))
+        found.append(_annealed(incumbent, response, first))
     as_good = [a for a in found if a and criterion.value(a) <= incumbent.cost]
     best = min(as_good, key=lambda a: (criterion.value(a), response.value(a)))
     if best is not incumbent.best:
         incumbent.exchange(best)
 
 
-def _limited(incumbent: Incumbent) -> Problem:
-    """Return the problem whose schedules are as good as the best."""
-    problem = incumbent.problem
+def _annealed(incumbent: Incumbent, response: Criterion, first: list[Assignment]) -> list[Assignment]:
+    """Return a schedule of less total response time than the first that is as good as the best; or nothing."""
+    problem, seed, deadline = incumbent.problem, incumbent.state.options.seed, incumbent.instant(1.0)
     limit = AtMost(problem.instance, incumbent.criterion.objective, incumbent.criterion.reported(incumbent.cost))
-    return replace(problem, constraints=(*problem.constraints, limit))
+    costs = Costs.of(response) if is_decoded(problem) else None
+    if costs is None:
+        effort = Effort(iterations=LISTS_IN_PYTHON * len(problem.jobs), seed=seed, deadline=deadline)
+        limited = replace(problem, constraints=(*problem.constraints, limit))
+        return improve(limited, first, effort, objective=response.objective)
+    ends = {one.job: one.latest_end for one in limit.declare(problem.instance)}
+    latest = [
+        min(asked, problem.clock.last_tick(ends.get(job.id, math.inf)))
+        for job, asked in zip(problem.jobs, problem.latest_ends, strict=True)
+    ]
+    annealing = ListAnnealing(problem, costs, seed, latest)
+    annealing.consider_all(first, deadline)
+    annealing.round(LISTS * len(problem.jobs), deadline)
+    return annealing.best()[2] if math.isfinite(annealing.value) else []

@@ -23,7 +23,7 @@ class AtMost(Constraint):
     objective: RegularObjective
     value: float
 
-    def declare(self, instance: Instance) -> Iterator[Declaration]:
+    def declare(self, instance: Instance) -> Iterator[TimeBounds]:
         """Yield until when each job costs no more."""
         return (TimeBounds(job.id, latest_end=self._latest_end(job)) for job in instance.jobs)
 

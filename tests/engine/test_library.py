@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from textwrap import dedent
@@ -332,3 +333,20 @@ def test_two_builds_are_equal_byte_by_byte(hook, compiler, monkeypatch, tmp_path
     assert built[0] == built[1]
     monkeypatch.setattr(library, "LIBRARY", root / hook.LIBRARY)
     assert library.engine.__wrapped__().engine_sources() == library.digest().encode()
+
+
+def test_an_object_is_of_the_kind_that_is_asked_for():
+    with pytest.raises(InternalError, match=r"^of of lists_value must be a lists, got problem$"):
+        engine().lists_value(made())
+    with pytest.raises(InternalError, match=r"^of of lists_value must be a lists, got NoneType$"):
+        engine().lists_value(None)
+
+
+def test_what_an_object_reads_lives_as_long():
+    problem = made()
+    seen = weakref.ref(problem)
+    grown = engine().growth_new(problem, 1)
+    del problem
+    assert seen() in grown.reads
+    del grown
+    assert seen() is None

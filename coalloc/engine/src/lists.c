@@ -10,7 +10,7 @@ static const double AIMED = 0.8;
 enum { TRIALS = 8, TIDIED = 1000, LOOKS = 16, NUM_PARTS = 16 };
 
 /* Numbers of parameters, for faults. */
-enum { NUM_JOBS = 2, NUM_CLASSES, NUM_SHAPES, RAMPS = 7, WEIGHTS, LEAST, ORDER = 2, WAYS, STEPS, HEATS };
+enum { NUM_JOBS = 2, NUM_CLASSES, NUM_SHAPES, RAMPS = 7, WEIGHTS, LEAST, LATEST, ORDER = 2, WAYS, STEPS, HEATS };
 
 /* A job in a schedule. */
 typedef struct {
@@ -45,7 +45,7 @@ typedef struct {
 
 struct lists {
     const problem *of;
-    const double *ramps, *weights, *alone;
+    const double *ramps, *weights, *alone, *latest;
     bool is_sum, has_ways, is_decoding;
     uint64_t seed;
     double best, now, heats[2];
@@ -74,12 +74,14 @@ static const double *copied(arena *in, const double *numbers, int64_t size) {
     return copy;
 }
 
-static void place_all(lists *of, const double *ramps, const double *weights, const double *alone) {
+static void place_all(
+    lists *of, const double *ramps, const double *weights, const double *alone, const double *latest) {
     const problem *p = of->of;
     of->kept.used = 0;
     of->ramps = copied(&of->kept, ramps, p->num_shapes * p->num_classes * 3);
     of->weights = copied(&of->kept, weights, p->num_jobs);
     of->alone = copied(&of->kept, alone, p->num_jobs);
+    of->latest = copied(&of->kept, latest, p->num_jobs);
     of->order = PLACE(&of->kept, p->num_jobs, int64_t);
     of->ways = PLACE(&of->kept, p->num_jobs, int64_t);
     of->best_order = PLACE(&of->kept, p->num_jobs, int64_t);
@@ -104,13 +106,14 @@ static bool has_nan(const double *numbers, int64_t size) {
 int64_t lists_new(
     lists *made[1], const problem *p, int64_t num_jobs, int64_t num_classes, int64_t num_shapes, int64_t is_sum,
     uint64_t seed, const double ramps[num_shapes * num_classes * 3], const double weights[num_jobs],
-    const double alone[num_jobs]) {
+    const double alone[num_jobs], const double latest[num_jobs]) {
     if (num_jobs != p->num_jobs || !num_jobs) return FAULT(OUT_OF_RANGE, NUM_JOBS);
     if (num_classes != p->num_classes) return FAULT(OUT_OF_RANGE, NUM_CLASSES);
     if (num_shapes != p->num_shapes) return FAULT(OUT_OF_RANGE, NUM_SHAPES);
     if (has_nan(ramps, num_shapes * num_classes * 3)) return FAULT(NOT_A_NUMBER, RAMPS);
     if (has_nan(weights, num_jobs)) return FAULT(NOT_A_NUMBER, WEIGHTS);
     if (has_nan(alone, num_jobs)) return FAULT(NOT_A_NUMBER, LEAST);
+    if (has_nan(latest, num_jobs)) return FAULT(NOT_A_NUMBER, LATEST);
     for (int64_t j = 0; j < num_jobs; j++) /* a job without a member has no way */
         if (p->member_first[j] == p->member_first[j + 1]) return FAULT(OUT_OF_RANGE, NUM_JOBS);
     lists *new = calloc(1, sizeof(lists));
@@ -119,13 +122,13 @@ int64_t lists_new(
     new->is_sum = is_sum;
     new->seed = seed;
     new->best = INFINITY;
-    place_all(new, ramps, weights, alone);
+    place_all(new, ramps, weights, alone, latest);
     new->kept.room = calloc(1, new->kept.used); /* nobody holds anything yet */
     if (!new->kept.room) {
         free(new);
         return FAULT(NO_MEMORY, 0);
     }
-    place_all(new, ramps, weights, alone);
+    place_all(new, ramps, weights, alone, latest);
     for (int64_t j = 0; j < num_jobs; j++) {
         new->best_order[j] = j;
         new->has_ways = new->has_ways || p->num_classes > 1 || p->member_first[j + 1] - p->member_first[j] > 1;
@@ -142,14 +145,15 @@ void lists_free(lists *of) {
 
 double lists_value(const lists *of) { return of->best; }
 
-/* Place a job where it ends first in its way, or in any where that has no place for it, as coalloc.rules.serial_sgs
-   does; return the member, -1 where it has none. */
+/* Place a job where it ends first in its way, or in any where that has no place for it by its latest end, as
+   coalloc.rules.serial_sgs does; return the member, -1 where it has none. */
 static int64_t place_job(lists *of, int64_t j, placement *times, int64_t *allocation) {
     const problem *p = of->of;
     const int64_t first = p->member_first[j], num_levels = p->member_first[j + 1] - first;
     const int64_t slowest = of->ways[j] / p->num_rules, rule = of->ways[j] % p->num_rules;
     int64_t found = -1;
-    times->start = times->end = INFINITY;
+    times->start = INFINITY;
+    times->end = nextafter(of->latest[j], INFINITY); /* what is found ends before that */
     for (int is_any = 0; is_any < 2 && found < 0; is_any++) {
         const int64_t lowest = is_any || slowest < num_levels ? 0 : slowest - num_levels;
         const int64_t highest = is_any ? num_levels - 1 : slowest % num_levels;

@@ -9,11 +9,12 @@ typedef struct lists lists;
 
 /* Make lists of a problem, which has to stay as long. What a job costs is a ramp by its start: floor, slope and
    intercept by its shape and the slowest class that it uses. Weights are what a time unit of its end costs beside, and
-   alone what it costs at least. The objective is the sum or the maximum of ramps. */
+   alone what it costs at least. The objective is the sum or the maximum of ramps. A list in which a job would end after
+   its latest end has no schedule. */
 ENGINE(int64_t) lists_new(
     lists *made[1], const problem *of, int64_t num_jobs, int64_t num_classes, int64_t num_shapes, int64_t is_sum,
     uint64_t seed, const double ramps[num_shapes * num_classes * 3], const double weights[num_jobs],
-    const double alone[num_jobs]);
+    const double alone[num_jobs], const double latest[num_jobs]);
 ENGINE(void) lists_free(lists *of);
 
 /* Make a list the current one, and begin so many steps of annealing; the temperature falls from one to another, by

@@ -78,9 +78,12 @@ class Costs:
 
 
 class ListAnnealing:
-    """Rounds of annealing of one problem, from the best of the lists that were considered."""
+    """Rounds of annealing of one problem, from the best of the lists that were considered.
 
-    def __init__(self, problem: Problem, costs: Costs, seed: int) -> None:
+    ``latest_ends`` of the jobs, ticks, are those of the problem unless others are given.
+    """
+
+    def __init__(self, problem: Problem, costs: Costs, seed: int, latest_ends: Sequence[float] | None = None) -> None:
         self._generation, self._costs = Generation(problem), costs
         self._tables = Tables.of(self._generation, [[-float(n) for n in range(len(of))] for of in problem.levels])
         num_shapes, num_classes, _ = costs.ramps.shape
@@ -95,6 +98,7 @@ class ListAnnealing:
             costs.ramps,
             costs.weights,
             costs.alone,
+            np.array(problem.latest_ends if latest_ends is None else latest_ends, dtype=float),
         )
 
     @property
@@ -106,6 +110,18 @@ class ListAnnealing:
         """Take a list where it is better than the best, and its schedule is made by the deadline."""
         arrays = np.array(order, dtype=np.int64), np.array(ways, dtype=np.int64)
         self._anneal(arrays, 0, deadline)
+
+    def consider_all(self, assignments: Sequence[Assignment], deadline: float = math.inf) -> None:
+        """Consider the order of a schedule, with its levels or any, and the named orders."""
+        problem, num_rules = self._generation.problem, len(FILLING_RULES)
+        order = [a.job for a in sorted(assignments, key=lambda a: (a.start, a.job))]
+        widest = [len(levels) - 1 for levels in problem.levels]
+        alone = [level + len(of) for level, of in zip(_levels(problem, assignments), problem.levels, strict=True)]
+        for rule in range(num_rules):
+            for levels in (widest, alone):
+                self.consider(order, [level * num_rules + rule for level in levels], deadline)
+        for named in named_orders(problem):
+            self.consider(named, [level * num_rules for level in widest], deadline)
 
     def round(self, steps: int, deadline: float = math.inf) -> None:
         """Anneal for so many steps, or until the deadline (``time.perf_counter()``, s)."""
@@ -150,27 +166,13 @@ def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
     return found
 
 
-def _consider_first(
-    annealing: ListAnnealing, problem: Problem, assignments: Sequence[Assignment], deadline: float
-) -> None:
-    """Consider the order of a schedule, with its levels or any, and the named orders."""
-    num_rules, order = len(FILLING_RULES), [a.job for a in sorted(assignments, key=lambda a: (a.start, a.job))]
-    widest = [len(levels) - 1 for levels in problem.levels]
-    alone = [level + len(of) for level, of in zip(_levels(problem, assignments), problem.levels, strict=True)]
-    for rule in range(num_rules):
-        for levels in (widest, alone):
-            annealing.consider(order, [level * num_rules + rule for level in levels], deadline)
-    for named in named_orders(problem):
-        annealing.consider(named, [level * num_rules for level in widest], deadline)
-
-
 def _run(incumbent: Incumbent) -> None:
     """Anneal in rounds from the best assignments."""
     problem, costs = incumbent.problem, Costs.of(incumbent.criterion)
     if costs is None or costs.heats[0] <= 0.0:
         return
     annealing = ListAnnealing(problem, costs, incumbent.state.options.seed + incumbent.attempt)
-    _consider_first(annealing, problem, incumbent.best, incumbent.deadline)
+    annealing.consider_all(incumbent.best, incumbent.deadline)
     if math.isinf(annealing.value):
         return  # out of time
 
@@ -183,10 +185,15 @@ def _run(incumbent: Incumbent) -> None:
 
 def _accepts(incumbent: Incumbent) -> bool:
     problem = incumbent.problem
-    is_free = not problem.couples and problem.contended_pools == problem.contended_stocks
-    is_known = is_free and not problem.allocations.restricts_spreads and bool(incumbent.best)
     is_asked = len(problem.classes) == 1 or not incumbent.is_large
-    return is_known and is_asked and len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
+    return is_asked and bool(incumbent.best) and is_decoded(problem)
+
+
+def is_decoded(problem: Problem) -> bool:
+    """Return whether the engine makes schedules of lists of a problem."""
+    is_free = not problem.is_tied and problem.contended_pools == problem.contended_stocks
+    is_known = is_free and not problem.allocations.restricts_spreads
+    return is_known and len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
 
 
 def takes(incumbent: Incumbent) -> bool:

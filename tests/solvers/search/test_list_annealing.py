@@ -171,6 +171,18 @@ def test_results_do_not_depend_on_where_calls_end(monkeypatch, instance):
     assert found[0] == found[1]
 
 
+def test_no_job_of_a_list_ends_after_its_latest_end():
+    # One processor, 10 s each: in the order J2, J1 the first ends after 20 s, and no list lets both end by 15 s.
+    platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0)], 1.0)])
+    problem = discretise(Instance(platform, [Job("J1", 1, 10.0), Job("J2", 1, 10.0)]), None)
+    costs = Costs.of(Criterion.of(problem, "total-response-time"))
+    for latest, orders in (([10.0, math.inf], [(0, 1)]), ([20.0, 20.0], [(0, 1), (1, 0)]), ([15.0, 15.0], [])):
+        for order in ((0, 1), (1, 0)):
+            annealing = ListAnnealing(problem, costs, 0, latest)
+            annealing.consider(order, [0, 0])
+            assert annealing.value == (30.0 if order in orders else math.inf)
+
+
 def test_nothing_is_annealed_past_the_deadline():
     problem = discretise(pool(60, 1), None)
     annealing = annealing_of(problem)
