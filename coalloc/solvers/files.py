@@ -199,5 +199,5 @@ def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
         solved_levels=document.solved_levels,
         simulated_objective=document.simulated_objective,
         versions=document.versions,
-        known_sha256=document.instance_sha256,
+        _known_sha256=document.instance_sha256,
     )

@@ -365,12 +365,12 @@ class SolveResult:
     simulated_objective: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     instance: Instance | None = field(default=None, compare=False)
-    known_sha256: str = field(default="", compare=False)
+    _known_sha256: str = field(default="", repr=False, compare=False)
 
     @property
     def instance_sha256(self) -> str:
         """SHA-256 of the instance file: as a result file has it, or calculated when it is requested."""
-        return self.known_sha256 if self.instance is None else instance_hash(self.instance)
+        return self._known_sha256 if self.instance is None else instance_hash(self.instance)
 
     @property
     def gap(self) -> float | None:

@@ -190,7 +190,7 @@ def test_constraints_that_no_method_supports_are_relaxed(objective, monkeypatch)
     alone = coalloc.lower_bound(instance, objective)
     match = f"^lower_bound with objective '{objective}' relaxes constraint Anywhere, constraint Anywhere; it also"
     with pytest.warns(RelaxedFeatureWarning, match=match):
-        assert coalloc.lower_bound(instance, objective, constraints=[Anywhere(1.0), Anywhere(2.0)]) == alone
+        assert coalloc.lower_bound(instance, objective, constraints=[Anywhere(1.0), Anywhere(math.pi)]) == alone
     monkeypatch.setattr(discretisation, "MAX_MODES", 1)
     with pytest.warns(RelaxedFeatureWarning, match="relaxes constraint Anywhere; it also"):
         assert coalloc.lower_bound(instance, objective, constraints=[Anywhere(1.0)]) == alone

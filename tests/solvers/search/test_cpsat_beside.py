@@ -45,7 +45,7 @@ def test_it_needs_a_core_and_time_and_no_limit_of_work(monkeypatch):
     assert begins(monkeypatch, cpsat_beside.METHOD, binding(5))
     assert not begins(monkeypatch, cpsat_beside.METHOD, binding(5), threads=1)
     assert not begins(monkeypatch, cpsat_beside.METHOD, binding(5), work_limit=1_000)
-    assert not begins(monkeypatch, cpsat_beside.METHOD, binding(5), time_limit=5.0)
+    assert not begins(monkeypatch, cpsat_beside.METHOD, binding(5), time_limit=0.4)
     assert not begins(monkeypatch, cpsat_beside.METHOD, binding(5), slot=None)
 
 
