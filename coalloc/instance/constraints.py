@@ -458,6 +458,11 @@ class TimeRow(Single):
         return (1, "end") not in [(factor, which) for factor, which, _ in self.terms]
 
     @property
+    def is_precedence(self) -> bool:
+        """Whether it says that one job starts when another has ended, and no more."""
+        return self.least == 0.0 and [term[:2] for term in sorted(self.terms)] == [(-1, "end"), (1, "start")]
+
+    @property
     def is_wait(self) -> bool:
         """Whether it says that a job waits for the start or the end of another, and by a least time only."""
         late = [which for factor, which, _ in self.terms if factor > 0]

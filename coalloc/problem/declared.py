@@ -120,6 +120,13 @@ class Declared:
             isinstance(row, NotTogether) or row.is_wait for _, row in self.rows
         )
 
+    @property
+    def only_precedes(self) -> bool:
+        """Whether nothing is declared but of single jobs, of which none has a calendar, and what ends before what."""
+        are_precedences = all(isinstance(row, TimeRow) and row.is_precedence for _, row in self.rows)
+        has_calendars = any(of_job.calendar for of_job in self.by_id.values())
+        return are_precedences and not (has_calendars or self.budgets or self.clusters)
+
     def tells_apart(self) -> dict[str, Hashable]:
         """Return a key for each job of which more is declared than earliest starts, latest ends, nodes and shapes.
 

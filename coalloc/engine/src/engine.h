@@ -10,6 +10,11 @@
 
 #include <stdint.h>
 
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11 /* sizes are for Python: definitions have pointers */
+#pragma GCC diagnostic ignored "-Wvla-parameter"
+#pragma GCC diagnostic ignored "-Warray-parameter"
+#endif
+
 #if defined(_WIN32)
 #define ENGINE(result) __declspec(dllexport) result
 #else

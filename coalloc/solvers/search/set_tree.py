@@ -243,7 +243,7 @@ def _is_for_it(problem: Problem) -> bool:
     if len(problem.jobs) > MOST_JOBS or problem.allocations.number > MAX_CHOICES:
         return False
     least = min(level.duration for levels in problem.levels for level in levels)
-    is_searched = problem.has_monotone_capacity and problem.declared.is_searched
+    is_searched = problem.has_monotone_capacity and problem.declared.only_precedes
     return least > 0.0 and is_searched and (problem.couples or pool_of(problem) is None)
 
 
