@@ -36,7 +36,8 @@ def start_early(incumbent: Incumbent) -> None:
     found = [incumbent.best, start_in_order(problem, choices_of(problem, incumbent.best))]
     if criterion.objective.has_latest_ends and len(problem.jobs) <= MOST_LISTED:
         first = min((a for a in found if a), key=response.value)
-        found.append(_annealed(incumbent, response, first))
+        if response.value(first) > sum(response.alone):  # else no job could end earlier if it were alone
+            found.append(_annealed(incumbent, response, first))
     as_good = [a for a in found if a and criterion.value(a) <= incumbent.cost]
     best = min(as_good, key=lambda a: (criterion.value(a), response.value(a)))
     if best is not incumbent.best:
