@@ -18,7 +18,7 @@ from coalloc import (
     Schedule,
     Switch,
 )
-from coalloc.extend import AllowedSpreads, Constraint, Start
+from coalloc.extend import AllowedNodes, AllowedSpreads, Constraint, Start
 from coalloc.instance.spread import Spread
 from coalloc.studies.audit_windows import refuse_unequal
 from coalloc.testing import brute_force_oas, small_feature_instance
@@ -281,3 +281,13 @@ def test_a_level_is_not_within_itself():
     switches = [Switch("A", "root", 1.0, level="row"), Switch("B", "A", 1.0), Switch("C", "B", 1.0, level="row")]
     with pytest.raises(InstanceError, match="must differ from the level of switch 'A' above it, got 'row'"):
         Platform([clusters[0].replace(switch="C"), clusters[1].replace(switch="A")], switches)
+
+
+@pytest.mark.parametrize("formulation", ["auto", "mode", "count", "node"])
+def test_a_cluster_that_a_job_may_not_use_adds_no_row(formulation):
+    # J1 is on the two nodes of C1, by one constraint, and has all spreads of its tasks, by another: J2 runs beside it.
+    platform = Platform([Cluster(name, [NodeGroup(2, power=1.0)], 100.0) for name in ("C1", "C2")])
+    instance = Instance(platform, [Job("J1", 2, 10.0), Job("J2", 2, 10.0)])
+    declared = [AllowedSpreads("J1", lambda tasks: sum(tasks) == 2), AllowedNodes("J1", (0, 1))]
+    result = coalloc.solve(instance, slot=10.0, formulation=formulation, constraints=declared)
+    assert (result.status, result.objective) == ("optimal", 10.0)

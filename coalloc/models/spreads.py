@@ -88,10 +88,17 @@ def _add_rules(model: pyo.ConcreteModel, name: int, run: Run, spread: Spread) ->
 def _add_choice(model: pyo.ConcreteModel, name: int, run: Run, spreads: Sequence[Tasks]) -> None:
     """Add that a job has one of some spreads."""
     chosen = [model.spread[name, i] for i in range(len(spreads))]
-    model.spread_rows.add(pyo.quicksum(chosen) - run.runs == 0)
+    _add(model, pyo.quicksum(chosen) - run.runs == 0)
     for c, tasks in enumerate(run.tasks):
         inside = pyo.quicksum(spread[c] * x for spread, x in zip(spreads, chosen, strict=True) if spread[c])
-        model.spread_rows.add(tasks - inside == 0)
+        _add(model, tasks - inside == 0)
+
+
+def _add(model: pyo.ConcreteModel, row: Any) -> None:
+    """Add a row, which is a truth value where it has no variable: in a cluster that a job may not use."""
+    if isinstance(row, bool):
+        row = pyo.Constraint.Feasible if row else pyo.Constraint.Infeasible
+    model.spread_rows.add(row)
 
 
 def set_spreads(model: pyo.ConcreteModel) -> None:

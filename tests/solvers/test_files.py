@@ -109,7 +109,7 @@ results = st.builds(
     unit=st.sampled_from(["s", "-", "J s"]),
     simulated_objective=maybe,
     versions=st.just({"python": "3.11"}),
-    known_sha256=st.just("0" * 64),
+    _known_sha256=st.just("0" * 64),
 )
 
 
