@@ -40,12 +40,44 @@ typedef struct {
     size_t used;
 } arena;
 
+/* More than there ever is. */
+#define TOO_MUCH_ROOM (SIZE_MAX / 4)
+
 static inline void *place(arena *of, int64_t number, size_t size) {
     char *here = of->room ? of->room + of->used : NULL;
-    of->used += ((size_t)number * size + 15) / 16 * 16;
+    const bool is_much = number < 0 || of->used >= TOO_MUCH_ROOM || (size_t)number > (TOO_MUCH_ROOM - of->used) / size;
+    of->used = is_much ? TOO_MUCH_ROOM : of->used + ((size_t)number * size + 15) / 16 * 16;
     return here;
 }
 
 #define PLACE(of, number, type) ((type *)place(of, number, sizeof(type)))
+
+/* Place a copy of what was given. */
+static inline void *copied(arena *in, const void *given, int64_t number, size_t size) {
+    void *copy = place(in, number, size);
+    if (copy && number) memcpy(copy, given, (size_t)number * size);
+    return copy;
+}
+
+#define COPIED(in, given, number) copied(in, given, number, sizeof(*(given)))
+
+/* Make the room that was asked for, all zero, to be placed from its beginning; return whether there is memory. */
+static inline bool make_room(arena *of) {
+    of->room = of->used < TOO_MUCH_ROOM ? calloc(of->used + 1, 1) : NULL;
+    of->used = 0;
+    return of->room != NULL;
+}
+
+static inline bool are_within(const int64_t *numbers, int64_t size, int64_t lowest, int64_t highest) {
+    for (int64_t i = 0; i < size; i++)
+        if (numbers[i] < lowest || numbers[i] > highest) return false;
+    return true;
+}
+
+static inline bool are_numbers(const double *numbers, int64_t size) {
+    for (int64_t i = 0; i < size; i++)
+        if (isnan(numbers[i])) return false;
+    return true;
+}
 
 #endif

@@ -413,12 +413,10 @@ int64_t growth_new(growth *made[1], const problem *of, int64_t room) {
     g->p = of;
     g->room = room;
     lay_out(g);
-    g->kept.room = malloc(g->kept.used);
-    if (!g->kept.room) {
+    if (!make_room(&g->kept)) {
         free(g);
         return FAULT(NO_MEMORY, 0);
     }
-    g->kept.used = 0;
     lay_out(g);
     g->number = 1;
     if (!begin(of, g->schedules)) {

@@ -96,12 +96,6 @@ static int64_t fault_of(
     return 0;
 }
 
-static void *copied(arena *in, int64_t number, const int64_t *given) {
-    int64_t *copy = PLACE(in, number, int64_t);
-    if (copy && number) memcpy(copy, given, (size_t)number * sizeof(int64_t));
-    return copy;
-}
-
 int64_t job_sets_new(
     job_sets *made[1], int64_t num_cells, int64_t num_places, const int64_t *cells, const int64_t *entries,
     const int64_t *tasks, const int64_t *capacities) {
@@ -117,20 +111,18 @@ int64_t job_sets_new(
     *s = (job_sets){.num_cells = num_cells, .num_places = num_places, .room = room, .kept = {NULL, 0}};
     for (int pass = 0; pass < 2; pass++) {
         arena *in = &s->kept;
-        s->cells = copied(in, num_cells + 1, cells);
-        s->entries = copied(in, num_places, entries);
-        s->tasks = copied(in, num_places, tasks);
-        s->capacities = copied(in, num_cells, capacities);
+        s->cells = COPIED(in, cells, num_cells + 1);
+        s->entries = COPIED(in, entries, num_places);
+        s->tasks = COPIED(in, tasks, num_places);
+        s->capacities = COPIED(in, capacities, num_cells);
         s->listed = PLACE(in, most, int64_t);
         s->best = PLACE(in, room, double);
         s->is_taken = PLACE(in, most * room, uint8_t);
         if (pass) break;
-        in->room = malloc(in->used);
-        if (!in->room) {
+        if (!make_room(in)) {
             free(s);
             return FAULT(NO_MEMORY, 0);
         }
-        in->used = 0;
     }
     made[0] = s;
     return 0;

@@ -309,18 +309,6 @@ int64_t link_pricing_best(
     return written;
 }
 
-static bool are_within(const int64_t *numbers, int64_t size, int64_t lowest, int64_t highest) {
-    for (int64_t i = 0; i < size; i++)
-        if (numbers[i] < lowest || numbers[i] > highest) return false;
-    return true;
-}
-
-static bool are_numbers(const double *numbers, int64_t size) {
-    for (int64_t i = 0; i < size; i++)
-        if (isnan(numbers[i])) return false;
-    return true;
-}
-
 static int64_t fault_of_items(const link_pricing *p, const items *of, int64_t num_processors) {
     const int64_t size = of->num_places * of->num_levels;
     if (of->num_places < 0 || of->num_places > p->num_jobs) return FAULT(OUT_OF_RANGE, NUM_PLACES);
@@ -377,9 +365,7 @@ int64_t link_pricing_begin(
     of->doll = -1;
     items kept = given;
     place_items(&kept, &given);
-    kept.kept.room = malloc(kept.kept.used);
-    if (!kept.kept.room) return FAULT(NO_MEMORY, 0);
-    kept.kept.used = 0;
+    if (!make_room(&kept.kept)) return FAULT(NO_MEMORY, 0);
     place_items(&kept, &given);
     of->of = kept;
     for (int64_t place = 0; place < num_places; place++) {
@@ -457,12 +443,10 @@ int64_t link_pricing_new(
     if (!p) return FAULT(NO_MEMORY, 0);
     *p = given;
     place_all(p, &given);
-    p->kept.room = calloc(p->kept.used, 1); /* nothing is beside anything, nothing is known */
-    if (!p->kept.room) {
+    if (!make_room(&p->kept)) { /* nothing is beside anything, nothing is known */
         free(p);
         return FAULT(NO_MEMORY, 0);
     }
-    p->kept.used = 0;
     place_all(p, &given);
     if (num_classes) memcpy(p->at.free, free_processors, (size_t)num_classes * sizeof(int64_t));
     if (num_resources) memcpy(p->at.left, left, (size_t)num_resources * sizeof(double));

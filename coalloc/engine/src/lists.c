@@ -68,20 +68,13 @@ static void schedule_place(schedule *made, arena *in, const problem *p) {
     made->loads = PLACE(in, p->num_jobs * p->num_loads, double);
 }
 
-static const double *copied(arena *in, const double *numbers, int64_t size) {
-    double *copy = PLACE(in, size, double);
-    if (in->room && size) memcpy(copy, numbers, (size_t)size * sizeof(double));
-    return copy;
-}
-
 static void place_all(
     lists *of, const double *ramps, const double *weights, const double *alone, const double *latest) {
     const problem *p = of->of;
-    of->kept.used = 0;
-    of->ramps = copied(&of->kept, ramps, p->num_shapes * p->num_classes * 3);
-    of->weights = copied(&of->kept, weights, p->num_jobs);
-    of->alone = copied(&of->kept, alone, p->num_jobs);
-    of->latest = copied(&of->kept, latest, p->num_jobs);
+    of->ramps = COPIED(&of->kept, ramps, p->num_shapes * p->num_classes * 3);
+    of->weights = COPIED(&of->kept, weights, p->num_jobs);
+    of->alone = COPIED(&of->kept, alone, p->num_jobs);
+    of->latest = COPIED(&of->kept, latest, p->num_jobs);
     of->order = PLACE(&of->kept, p->num_jobs, int64_t);
     of->ways = PLACE(&of->kept, p->num_jobs, int64_t);
     of->best_order = PLACE(&of->kept, p->num_jobs, int64_t);
@@ -97,12 +90,6 @@ static void place_all(
     filling_place(&of->filling, &of->kept, p);
 }
 
-static bool has_nan(const double *numbers, int64_t size) {
-    for (int64_t i = 0; i < size; i++)
-        if (isnan(numbers[i])) return true;
-    return false;
-}
-
 int64_t lists_new(
     lists *made[1], const problem *p, int64_t num_jobs, int64_t num_classes, int64_t num_shapes, int64_t is_sum,
     uint64_t seed, const double ramps[num_shapes * num_classes * 3], const double weights[num_jobs],
@@ -110,10 +97,10 @@ int64_t lists_new(
     if (num_jobs != p->num_jobs || !num_jobs) return FAULT(OUT_OF_RANGE, NUM_JOBS);
     if (num_classes != p->num_classes) return FAULT(OUT_OF_RANGE, NUM_CLASSES);
     if (num_shapes != p->num_shapes) return FAULT(OUT_OF_RANGE, NUM_SHAPES);
-    if (has_nan(ramps, num_shapes * num_classes * 3)) return FAULT(NOT_A_NUMBER, RAMPS);
-    if (has_nan(weights, num_jobs)) return FAULT(NOT_A_NUMBER, WEIGHTS);
-    if (has_nan(alone, num_jobs)) return FAULT(NOT_A_NUMBER, LEAST);
-    if (has_nan(latest, num_jobs)) return FAULT(NOT_A_NUMBER, LATEST);
+    if (!are_numbers(ramps, num_shapes * num_classes * 3)) return FAULT(NOT_A_NUMBER, RAMPS);
+    if (!are_numbers(weights, num_jobs)) return FAULT(NOT_A_NUMBER, WEIGHTS);
+    if (!are_numbers(alone, num_jobs)) return FAULT(NOT_A_NUMBER, LEAST);
+    if (!are_numbers(latest, num_jobs)) return FAULT(NOT_A_NUMBER, LATEST);
     for (int64_t j = 0; j < num_jobs; j++) /* a job without a member has no way */
         if (p->member_first[j] == p->member_first[j + 1]) return FAULT(OUT_OF_RANGE, NUM_JOBS);
     lists *new = calloc(1, sizeof(lists));
@@ -123,8 +110,7 @@ int64_t lists_new(
     new->seed = seed;
     new->best = INFINITY;
     place_all(new, ramps, weights, alone, latest);
-    new->kept.room = calloc(1, new->kept.used); /* nobody holds anything yet */
-    if (!new->kept.room) {
+    if (!make_room(&new->kept)) { /* nobody holds anything yet */
         free(new);
         return FAULT(NO_MEMORY, 0);
     }

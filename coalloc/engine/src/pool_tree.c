@@ -399,12 +399,10 @@ int64_t pool_tree_new(
     if (!t) return FAULT(NO_MEMORY, 0);
     *t = given;
     place_all(t);
-    t->kept.room = calloc(t->kept.used, 1);
-    if (!t->kept.room) {
+    if (!make_room(&t->kept)) {
         free(t);
         return FAULT(NO_MEMORY, 0);
     }
-    t->kept.used = 0;
     place_all(t);
     memcpy(t->tasks, tasks, (size_t)t->num_members * sizeof(int64_t));
     memcpy(t->ticks, ticks, (size_t)num_jobs * sizeof(int64_t));

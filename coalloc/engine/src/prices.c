@@ -282,12 +282,10 @@ int64_t starts_new(
     if (!s) return FAULT(NO_MEMORY, 0);
     *s = given;
     place_all(s, &given, most);
-    s->kept.room = malloc(s->kept.used);
-    if (!s->kept.room) {
+    if (!make_room(&s->kept)) {
         free(s);
         return FAULT(NO_MEMORY, 0);
     }
-    s->kept.used = 0;
     place_all(s, &given, most);
     for (int64_t j = 0; j < num_jobs; j++) {
         for (int64_t way = s->first[j]; way < s->first[j + 1]; way++) {

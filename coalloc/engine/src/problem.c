@@ -7,23 +7,11 @@ enum {
     MEMORY_ASKED, MOST, INSIDE, DURATIONS, LIMITS, HELD, HELD_LOADS, HELD_SINCE, HELD_UNTIL, CAPACITIES
 };
 
-static bool are_within(const int64_t *numbers, int64_t size, int64_t lowest, int64_t highest) {
-    for (int64_t i = 0; i < size; i++)
-        if (numbers[i] < lowest || numbers[i] > highest) return false;
-    return true;
-}
-
 /* Whether numbers rise from 0 (not strictly) to a last one. */
 static bool are_firsts(const int64_t *numbers, int64_t size, int64_t last) {
     for (int64_t i = 0; i < size; i++)
         if (i && numbers[i] < numbers[i - 1]) return false;
     return numbers[0] == 0 && numbers[size - 1] == last;
-}
-
-static bool are_numbers(const double *numbers, int64_t size) {
-    for (int64_t i = 0; i < size; i++)
-        if (isnan(numbers[i])) return false;
-    return true;
 }
 
 static bool is_sum_within(const int64_t *numbers, int64_t size, int64_t most) {
@@ -144,9 +132,7 @@ int64_t problem_new(
         arena *kept = &p->kept;
 #define KEEP(array, size) \
     do { \
-        const int64_t number = (size); \
-        void *copy = place(kept, number, sizeof(*given.array)); \
-        if (copy && number) memcpy(copy, given.array, (size_t)number * sizeof(*given.array)); \
+        void *copy = COPIED(kept, given.array, size); \
         if (copy) p->array = copy; \
     } while (0)
         KEEP(releases, num_jobs);
@@ -181,12 +167,10 @@ int64_t problem_new(
         KEEP(capacities, num_classes);
 #undef KEEP
         if (pass) break;
-        kept->room = malloc(kept->used ? kept->used : 1);
-        if (!kept->room) {
+        if (!make_room(kept)) {
             free(p);
             return FAULT(NO_MEMORY, 0);
         }
-        kept->used = 0;
     }
     made[0] = p;
     return 0;

@@ -368,12 +368,10 @@ int64_t running_sets_new(
     if (!s) return FAULT(NO_MEMORY, 0);
     *s = given;
     place_all(s, num_uses);
-    s->kept.room = calloc(s->kept.used, 1);
-    if (!s->kept.room) {
+    if (!make_room(&s->kept)) {
         free(s);
         return FAULT(NO_MEMORY, 0);
     }
-    s->kept.used = 0;
     place_all(s, num_uses);
     memcpy(s->everything, everything, (size_t)num_words * sizeof(uint64_t));
     memcpy(s->guards, guards, (size_t)num_words * sizeof(uint64_t));

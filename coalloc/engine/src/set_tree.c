@@ -605,12 +605,10 @@ int64_t set_tree_new(
     if (!t) return FAULT(NO_MEMORY, 0);
     *t = given;
     place_all(t);
-    t->kept.room = calloc(t->kept.used, 1);
-    if (!t->kept.room) {
+    if (!make_room(&t->kept)) {
         free(t);
         return FAULT(NO_MEMORY, 0);
     }
-    t->kept.used = 0;
     place_all(t);
     write_kinds(t, kinds, ticks, counts, releases, latest_starts, latest_ends, shortest, before);
     t->nodes[0].now = release;
