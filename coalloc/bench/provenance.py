@@ -43,7 +43,7 @@ def decisive_versions() -> dict[str, str]:
 def versions_for(modules: tuple[str, ...]) -> dict[str, str]:
     """Return what decides what these modules do: the libraries, and a digest of all source files that they reach."""
     known = versions()
-    digest = _digest_of(path for module in reached(modules) for path in _files_of(module))
+    digest = _digest_of(path for module in reached(modules) for path in (*_files_of(module), *_compiled_for(module)))
     return {name: known[name] for name in DECISIVE} | {"code": digest}
 
 
@@ -82,6 +82,12 @@ def _files_of(module: str) -> list[Path]:
     return [path for path in files if head == "coalloc" and path.is_file()]
 
 
+def _compiled_for(module: str) -> list[Path]:
+    """Return the source files in C of a package."""
+    _, *parts = module.split(".")
+    return sorted(PACKAGE.joinpath(*parts, "src").glob("*.[ch]"))
+
+
 def code_sentence(libraries: Iterable[str] = ("highspy", "python")) -> str:
     """Return what made a table in words: coalloc's version, commit and digest, then these libraries."""
     known = code_versions()
@@ -110,7 +116,7 @@ def _commit() -> str:
 
 def _code_digest() -> str:
     """Return a digest of the source files that decide a result."""
-    files = sorted(PACKAGE.rglob("*.py"))
+    files = sorted(path for pattern in ("*.py", "*.[ch]") for path in PACKAGE.rglob(pattern))
     return _digest_of(path for path in files if path.relative_to(PACKAGE).parts[0] not in NOT_DECISIVE)
 
 

@@ -29,10 +29,25 @@ def test_an_edit_counts_only_where_it_is_reached(tmp_path, monkeypatch):
         provenance.versions_for.cache_clear()
         return provenance.versions_for(("coalloc.one",))["code"]
 
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "one.c").write_text("int one;")
     before = code()
     (tmp_path / "three.py").write_text("edited = True")
     assert code() == before
     (tmp_path / "two.py").write_text("edited = True")
     assert code() != before
+    before = code()
+    (tmp_path / "src" / "one.c").write_text("int edited;")  # compiled for the package that one.py is in
+    assert code() != before
     provenance.reached.cache_clear()
     provenance.versions_for.cache_clear()
+
+
+def test_what_is_compiled_decides_a_result(tmp_path, monkeypatch):
+    (tmp_path / "engine" / "src").mkdir(parents=True)
+    (tmp_path / "engine" / "src" / "lists.c").write_text("int one;")
+    monkeypatch.setattr(provenance, "PACKAGE", tmp_path)
+    before = provenance._code_digest()
+    (tmp_path / "engine" / "src" / "lists.c").write_text("int edited;")
+    assert provenance._code_digest() != before
+    assert [path.name for path in provenance._compiled_for("coalloc.engine")] == ["lists.c"]
