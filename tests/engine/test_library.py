@@ -126,6 +126,12 @@ def test_the_first_memory_is_one_of_the_loads(first):
         made(first_memory=first, num_memories=1)
 
 
+def test_a_number_of_nothing_is_none_that_no_memory_holds():
+    # No rules and no classes: all arrays of 2**62 sets are empty, and one more set would still be a machine integer.
+    with pytest.raises(InternalError, match=r"^num_sets of problem_new is out of range$"):
+        made(num_sets=2**62, num_rules=0, num_classes=0)
+
+
 @pytest.mark.parametrize("name", [p.name for p in engine().problem_new.parameters if p.size and p.kind == "double"])
 def test_what_is_no_number_is_refused(name):
     given = arguments(num_held=1)

@@ -1,5 +1,8 @@
 #include "problem.h"
 
+/* More than any memory holds, so that products of sizes, of which one may be 0, are numbers. */
+static const int64_t MOST_SIZE = INT64_C(1) << 40;
+
 /* Numbers of parameters of problem_new, for faults. */
 enum {
     RELEASES = 16, LEAST_TASKS, ARRIVALS, MEMBER_FIRST, JOB_OF, EFFICIENCY, TICKS, LEVEL_OF, TASKS, SET_OF, SHAPE_OF,
@@ -120,8 +123,10 @@ int64_t problem_new(
         held_until, least_tasks, member_first, job_of, level_of, tasks, set_of, shape_of, order_first, place_first, place_class,
         closing_first, closing, entry_first, memory_class, most, held, capacities, below, inside, {NULL, 0}
     };
-    for (int64_t i = 0; i < 15; i++)
-        if ((&given.num_jobs)[i] < 0) return FAULT(OUT_OF_RANGE, i + 1);
+    const int64_t sizes[] = {num_jobs, num_classes, num_members, num_shapes, num_sets, num_rules, num_orders, num_places,
+                             num_closings, num_loads, num_memories, first_memory, num_entries, num_held, num_releases};
+    for (int64_t i = 0; i < (int64_t)(sizeof(sizes) / sizeof(*sizes)); i++)
+        if (sizes[i] < 0 || sizes[i] > MOST_SIZE) return FAULT(OUT_OF_RANGE, i + 1);
     if (first_memory > num_loads - num_memories) return FAULT(OUT_OF_RANGE, 12);
     const int64_t fault = fault_of(&given);
     if (fault) return fault;
