@@ -49,6 +49,7 @@ from coalloc.solvers.feasibility import why_without_place
 from coalloc.solvers.lexicographic import solve_in_order, solve_one
 from coalloc.solvers.named_bounds import cost_bound, default_method, methods_of
 from coalloc.solvers.oas import build_oas
+from coalloc.solvers.portfolio import refuse_methods
 from coalloc.solvers.reasons import without_running
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
 from coalloc.solvers.time_shift import Shifted, shifted
@@ -87,6 +88,8 @@ def solve(
     solver: str = "highs",
     threads: int = 1,
     seed: Seed = 0,
+    methods: Sequence[str] = (),
+    without: Sequence[str] = (),
     start: Schedule | None = None,
     progress: bool | Progress = False,
     cancel: threading.Event | None = None,
@@ -147,6 +150,11 @@ def solve(
         Number of CPU cores. With several, ``formulation="auto"`` may return another optimal schedule.
     seed : int, default 0
         Random seed, at least 0. The same seed gives the same result unless the time limit is reached.
+    methods : sequence of str, default ()
+        Methods of the portfolio that may run (model oas, ``formulation="auto"``), by the names of
+        ``result.methods``; empty: all. Simple bounds and the first list schedule always run.
+    without : sequence of str, default ()
+        Methods of the portfolio that are left out.
     start : Schedule or None, default None
         Warm start: a valid schedule (model oas). If it places only some jobs, a list heuristic places the others.
     progress : bool or callable, default False
@@ -212,6 +220,8 @@ def solve(
         solver=solver,
         threads=threads,
         seed=seed,
+        methods=tuple(methods),
+        without=tuple(without),
     )
     constraints = (*constraints, *_kept(instance, fixed, options.slot, scope, constraints))
     run_model: RunModel = solve_model
@@ -252,6 +262,7 @@ def solve(
         if start is not None or constraints:
             what = "start requires" if start is not None else "fixed requires" if fixed else "constraints require"
             raise CoallocError(f"{what} model 'oas', got {model!r}")
+        refuse_methods(options, f"model {model!r}")
         from coalloc.solvers.packages.solving import solve_package
 
         return solve_package(instance, options, formulation=chosen, progress=reporter, run_model=run_model)

@@ -131,6 +131,26 @@ Solver = Annotated[
         rich_help_panel=LIMITS,
     ),
 ]
+Methods = Annotated[
+    list[str] | None,
+    Option(
+        "--method",
+        metavar="NAME",
+        help="Method of the portfolio that may run; repeat for several. Simple bounds and the first list schedule "
+        "always run.",
+        show_default="all",
+        rich_help_panel=LIMITS,
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    Option(
+        metavar="NAME",
+        help="Method of the portfolio to leave out; repeat for several.",
+        show_default="none",
+        rich_help_panel=LIMITS,
+    ),
+]
 StartFile = Annotated[
     Path | None,
     Option(
@@ -162,6 +182,10 @@ ModelFile = Annotated[
     Option(metavar="MODEL", help="Model file to write before the solve: .lp or .mps.", rich_help_panel=OUTPUT),
 ]
 
+Verbose = Annotated[
+    bool,
+    Option("--verbose", help="Print also what each method of the portfolio took and found.", rich_help_panel=OUTPUT),
+]
 ProgressFile = Annotated[
     Path | None,
     Option(
@@ -208,6 +232,8 @@ def solve(
     seed: SolverSeed = 0,
     threads: Threads = 1,
     solver: Solver = "highs",
+    methods: Methods = None,
+    without: Without = None,
     start: StartFile = None,
     output: ScheduleFile = None,
     result: ResultFile = None,
@@ -215,6 +241,7 @@ def solve(
     progress_plot: ProgressFile = None,
     write_model: ModelFile = None,
     json: Json = False,
+    verbose: Verbose = False,
     quiet: Quiet = False,
 ) -> ExitCode:
     """Solve an instance: find a schedule and a lower bound, and prove optimality if the limits allow."""
@@ -240,11 +267,13 @@ def solve(
         "seed": seed,
         "threads": threads,
         "solver": solver,
+        "methods": methods or (),
+        "without": without or (),
         "start": None if start is None else read_schedule(start),
     }
     if write_model is not None:
         _write_model(instance, modelled, write_model)
-    return show_result(instance, run_solve(instance, modelled | limited, quiet), files, json)
+    return show_result(instance, run_solve(instance, modelled | limited, quiet), files, json, verbose)
 
 
 def _check_formulation(model: str, formulation: str, slot: str | None) -> None:

@@ -67,7 +67,9 @@ def run_solve(instance: Instance, options: dict[str, Any], quiet: bool, unit: st
         return coalloc.solve(instance, progress=progress, **options)
 
 
-def show_result(instance: Instance, result: SolveResult, files: ResultFiles, as_json: bool) -> ExitCode:
+def show_result(
+    instance: Instance, result: SolveResult, files: ResultFiles, as_json: bool, verbose: bool = False
+) -> ExitCode:
     """Write the files, print the result, and return the exit code."""
     from coalloc.documents.text import visible
 
@@ -77,6 +79,8 @@ def show_result(instance: Instance, result: SolveResult, files: ResultFiles, as_
             say(result_text(result))
         else:
             say_fields([(name, visible(text)) for name, text in result.lines()] + written.fields)
+            for run in result.methods if verbose else ():
+                say(str(run))
     written.raise_faults()
     if result.schedule is not None:
         return ExitCode.DONE

@@ -6,7 +6,10 @@ that contains a text from outside passes it through here.
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
+from typing import Any
 
 MAX_SHOWN = 60
 """Longest picture of a foreign text in a message, in characters."""
@@ -27,6 +30,13 @@ def shortened(text: str, limit: int = MAX_SHOWN) -> str:
 def quoted(text: str) -> str:
     r"""Return ``text`` in quotation marks, short, its unprintable characters escaped (``'a\nb'``)."""
     return repr(shortened(text))
+
+
+def nearest(given: Any, choices: Iterable[Any]) -> str:
+    """Return a hint at the choice that is most like a value, whatever its capitals, nothing where none is."""
+    folded = {str(choice).casefold(): choice for choice in choices}
+    near = difflib.get_close_matches(str(given).casefold(), folded, 1) if isinstance(given, str) else []
+    return f" (did you mean {folded[near[0]]!r}?)" if near else ""
 
 
 def natural_order(text: str) -> list[str | int]:

@@ -10,7 +10,7 @@ import dataclasses
 import difflib
 import importlib
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ import pydantic
 from coalloc.documents.arguments import picture_of, public
 from coalloc.documents.errors import ArgumentError, Fault
 from coalloc.documents.sentences import faults_of
+from coalloc.documents.text import nearest
 from coalloc.instance import CoallocError
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.routing import Broker
@@ -67,7 +68,7 @@ class Entry:
                 return ""
             own = " or a function" if self.takes_functions(option) else ""
             listed = ", ".join(map(str, choices))
-            return f"must be one of {listed}{own}, got {picture_of(value)}{_nearest(value, choices)}"
+            return f"must be one of {listed}{own}, got {picture_of(value)}{nearest(value, choices)}"
         try:
             pydantic.TypeAdapter(self._hint(option)).validate_python(value)
         except pydantic.ValidationError as error:
@@ -167,19 +168,12 @@ def policy_named(name: str, options: Mapping[str, Any]) -> Policy | Broker:
     'platform'
     """
     if name not in POLICIES:
-        raise CoallocError(f"unknown policy {name!r}{_nearest(name, POLICIES)}; available: {', '.join(POLICIES)}")
+        raise CoallocError(f"unknown policy {name!r}{nearest(name, POLICIES)}; available: {', '.join(POLICIES)}")
     entry = POLICIES[name]
     faults = [fault for option, value in options.items() if (fault := _fault(name, entry, option, value))]
     if faults:
         raise ArgumentError(Fault("", fault) for fault in faults)
     return entry.make(**entry.fixed, **options)
-
-
-def _nearest(value: Any, choices: Iterable[Any]) -> str:
-    """Return a hint at the choice that is most like a value, whatever its capitals, nothing where none is."""
-    folded = {str(choice).casefold(): choice for choice in choices}
-    near = difflib.get_close_matches(str(value).casefold(), folded, 1) if isinstance(value, str) else []
-    return f" (did you mean {folded[near[0]]!r}?)" if near else ""
 
 
 def _fault(name: str, entry: Entry, option: str, value: Any) -> str:

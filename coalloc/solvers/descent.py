@@ -23,7 +23,7 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.limits import AllocationsAtMost
 from coalloc.solvers.oas import LEAST_TEST, solve_oas
-from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
+from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus, summed
 from coalloc.solvers.solve_state import SolveState
 
 SHARE = 0.5
@@ -187,5 +187,6 @@ def _solved(
     for stage, spent in result.timings.items():
         if stage not in ("other", "total"):
             state.timings[stage] = state.timings.get(stage, 0.0) + spent
+    state.methods = summed([*state.methods, *result.methods])
     state.size = result.model_size or state.size
     return result

@@ -13,6 +13,7 @@ from coalloc.documents.storage import FILE_LIMIT, FilePath
 from coalloc.documents.values import Text, Value, value
 from coalloc.schedule import Instant, Schedule
 from coalloc.solvers.result import (
+    MethodRun,
     ModelSize,
     SolvedLevel,
     SolveOptions,
@@ -59,6 +60,8 @@ class ResultDocument(Value):
         The best known schedule; null: none.
     levels : dict of str to float
         Values of the objectives of a lexicographic model, by name.
+    methods : tuple of MethodRun, default ()
+        One entry per method of the portfolio that ran.
     solved_levels : tuple of SolvedLevel, default ()
         One entry per objective of a lexicographic solve.
     simulated_objective : float or None, default None
@@ -80,6 +83,7 @@ class ResultDocument(Value):
     versions: dict[str, str]
     schedule: Schedule | None
     levels: dict[str, float]
+    methods: tuple[MethodRun, ...] = ()
     solved_levels: tuple[SolvedLevel, ...] = ()
     simulated_objective: Instant | None = None
 
@@ -105,6 +109,7 @@ def result_document(result: SolveResult) -> ResultDocument:
         versions=dict(result.versions),
         schedule=result.schedule,
         levels=dict(result.levels),
+        methods=result.methods,
         solved_levels=result.solved_levels,
         simulated_objective=result.simulated_objective,
     )
@@ -196,6 +201,7 @@ def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
         model_size=document.model_size,
         options=document.options,
         levels=document.levels,
+        methods=document.methods,
         solved_levels=document.solved_levels,
         simulated_objective=document.simulated_objective,
         versions=document.versions,

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar, cast
 
 from coalloc.documents.errors import InternalError
@@ -21,12 +22,7 @@ from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 from coalloc.solvers.solve_state import SolveState, fail_on
-
-LARGE = 24
-"""Number of jobs from which on complete methods add nothing to what beam search finds of the makespan."""
-
-LARGE_FOR_SUMS = 40
-"""Number of jobs from which on they add nothing to what searches find of a sum."""
+from coalloc.solvers.traits import Trait, those_of, traits_of
 
 T = TypeVar("T")
 
@@ -67,21 +63,22 @@ class Incumbent:
         """Return the object of a type that was kept; None where there is none."""
         return cast(T | None, self._kept.get(kind))
 
-    @property
-    def is_large(self) -> bool:
-        """Whether there are so many jobs that their latest end is for beam search (:data:`LARGE`)."""
-        return self.criterion.objective.is_latest_end and len(self.problem.jobs) >= LARGE
+    @cached_property
+    def _given(self) -> Trait:
+        """The traits of the problem."""
+        return traits_of(self.criterion, self.state.options)
 
     @property
-    def is_beyond_proof(self) -> bool:
-        """Whether there are so many jobs that nothing complete is tried; of a sum, once a schedule is known."""
-        is_large_sum = self.criterion.is_sum and len(self.problem.jobs) >= LARGE_FOR_SUMS
-        return self.is_large or (is_large_sum and bool(self.best))
-
-    @property
-    def is_free(self) -> bool:
-        """Whether no constraint ties jobs to each other or to an instant, and what is free only grows but for them."""
-        return not self.problem.couples and self.problem.has_monotone_capacity
+    def traits(self) -> Trait:
+        """The traits of the problem, and of what is known by now."""
+        is_provable = Trait.SMALL in self._given or not (Trait.MANY in self._given or self.best)
+        known = {
+            Trait.SCHEDULE if self.best else Trait.NO_SCHEDULE: True,
+            Trait.PRICES: bool(self.dual_prices),
+            Trait.REFUSED: bool(self.refusing),
+            Trait.PROVABLE: is_provable,
+        }
+        return self._given | those_of(known)
 
     # ------------------------------------------------------------------ what is known
 

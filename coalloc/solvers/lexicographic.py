@@ -20,6 +20,7 @@ from coalloc.solvers.descent import Weighing, descend
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import (
+    MethodRun,
     Progress,
     RunModel,
     SolvedLevel,
@@ -27,6 +28,7 @@ from coalloc.solvers.result import (
     SolveResult,
     SolveStatus,
     StoppedBy,
+    summed,
 )
 
 INTERRUPTED = 1e-3
@@ -49,7 +51,7 @@ def solve_in_order(
     """Solve OAS by the first objective, then by the next among the schedules that keep its value, and so on."""
     _refuse(objectives)
     kept, levels, seconds = list(constraints), list[SolvedLevel](), options.seconds
-    stops, timings = list[StoppedBy](), dict[str, float]()
+    stops, timings, methods = list[StoppedBy](), dict[str, float](), tuple[MethodRun, ...]()
     result: SolveResult | None = None
     for number, objective in enumerate(objectives):
         is_last = number == len(objectives) - 1
@@ -70,6 +72,7 @@ def solve_in_order(
         levels.append(SolvedLevel(objective.name, result.status, result.objective, result.lower_bound, result.unit))
         for stage, spent in result.timings.items():
             timings[stage] = timings.get(stage, 0.0) + spent
+        methods = summed([*methods, *result.methods])
         stops.append("interrupt" if is_interrupted else result.stopped_by)
         if result.objective is None or is_last:
             break
@@ -92,6 +95,7 @@ def solve_in_order(
         stopped_by=stopped_by,
         options=replace(options, formulation=result.options.formulation),
         timings=timings,
+        methods=methods,
         levels={level.objective: level.value for level in levels if level.value is not None},
         solved_levels=tuple(levels),
     )

@@ -57,4 +57,4 @@ def _accepts(incumbent: Incumbent) -> bool:
     return incumbent.kept(Machines) is None  # an assignment that moves and swaps do not improve is known
 
 
-METHOD = Method("list schedule", _run, _accepts, share=SHARE)
+METHOD = Method("list schedule", _run, also=_accepts, share=SHARE)

@@ -1,4 +1,4 @@
-"""A row of the portfolio: what a method is called, what it accepts, its share of the time, how it runs, its bound."""
+"""A row of the portfolio: the name of a method, what it requires, its share of the time, how it runs, its bound."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.solvers.incumbent import Incumbent
+from coalloc.solvers.traits import Trait
 
 Stage = Literal["bound", "search", "solve", "build"]
 """What the time of a method is counted as."""
@@ -18,8 +19,8 @@ OfCosts = Callable[[Criterion, float], float]
 """A criterion of another objective and seconds: a lower bound on its cost."""
 
 
-def anything(incumbent: Incumbent) -> bool:  # noqa: ARG001 - it accepts what a method that looks closer refuses
-    """Accept every problem."""
+def nothing_else(incumbent: Incumbent) -> bool:  # noqa: ARG001 - the signature of conditions
+    """Require nothing beyond traits."""
     return True
 
 
@@ -39,11 +40,15 @@ class Method:
     Parameters
     ----------
     name
-        What the trace calls it.
+        What the trace calls it, and ``solve(methods=, without=)``; several rows may be one method.
     run
         Tells the context whatever it finds; it ends by ``context.deadline``, and where the gap is closed.
-    accepts
-        Whether it knows the problem and the objective, and is of use at that size.
+    needs
+        Traits of the problem, and of what is known, that it requires.
+    also
+        What it requires besides: a condition on numbers, or on structure that no other method asks for.
+    instead_of
+        Names of better methods: it runs where none of them is in the portfolio and accepts the problem.
     share
         Share of the time that is left after which it stops.
     stage
@@ -58,9 +63,15 @@ class Method:
 
     name: str
     run: Callable[[Incumbent], None]
-    accepts: Callable[[Incumbent], bool] = anything
+    needs: Trait = Trait.NONE
+    also: Callable[[Incumbent], bool] = nothing_else
+    instead_of: tuple[str, ...] = ()
     share: float = 1.0
     stage: Stage | None = "search"
     repeats: bool = False
     is_complete: bool = False
     bound: Bound | None = None
+
+    def accepts(self, incumbent: Incumbent) -> bool:
+        """Return whether it knows the problem and the objective, and is of use by now."""
+        return self.needs in incumbent.traits and self.also(incumbent)

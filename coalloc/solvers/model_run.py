@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from coalloc.instance import CoallocError
@@ -21,6 +21,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE, Progress, RunModel, SolveStatus, TracePoint
 from coalloc.solvers.solve_state import SolveState
+from coalloc.solvers.traits import Trait
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -170,22 +171,6 @@ def reporter(state: SolveState, criterion: Criterion) -> Progress:
 # --- as methods of the portfolio ---------------------------------------------------------------------
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    """Accept what CP-SAT does not: beside it a model adds nothing."""
-    is_left = not cpsat.METHOD.accepts(incumbent) and not cpsat.IN_SLOTS.accepts(incumbent)
-    return is_left and not incumbent.is_beyond_proof
-
-
-def _accepts_slots(incumbent: Incumbent) -> bool:
-    is_slotted = incumbent.problem.slot is not None
-    return _accepts(incumbent) and is_slotted and _fitting(incumbent, incumbent.criterion, incumbent.best) is not None
-
-
-def _accepts_seconds(incumbent: Incumbent) -> bool:
-    is_continuous = incumbent.problem.slot is None and incumbent.criterion.objective.is_monotone
-    return _accepts(incumbent) and is_continuous and bool(incumbent.best)
-
-
 def _fitting(incumbent: Incumbent, criterion: Criterion, first: Sequence[Assignment]) -> Formulation | None:
     """Return the mode model, or the count model where that would be too large; None where both are."""
     problem, horizon = criterion.problem, int(criterion.horizon(first))
@@ -258,5 +243,18 @@ def _heed_interrupt(incumbent: Incumbent) -> None:
         raise KeyboardInterrupt
 
 
-METHOD = Method("model", _run, _accepts_slots, stage=None, is_complete=True)
-IN_SLOTS = Method("model in time slots", _run_in_slots, _accepts_seconds, stage=None, is_complete=True)
+METHOD = Method(
+    "model",
+    _run,
+    Trait.SLOTS | Trait.PROVABLE,
+    lambda incumbent: _fitting(incumbent, incumbent.criterion, incumbent.best) is not None,
+    instead_of=(cpsat.METHOD.name,),  # beside it a model adds nothing
+    stage=None,
+    is_complete=True,
+)
+IN_SLOTS = replace(
+    METHOD,
+    run=_run_in_slots,
+    needs=Trait.CONTINUOUS | Trait.PROVABLE | Trait.SCHEDULE,
+    also=lambda incumbent: incumbent.criterion.objective.is_monotone,
+)

@@ -37,7 +37,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.list_schedules import first_schedule
 from coalloc.solvers.model_run import ModelRun
 from coalloc.solvers.named_bounds import cost_bound, default_method
-from coalloc.solvers.portfolio import close, tell_limit
+from coalloc.solvers.portfolio import close, refuse_methods, refuse_unknown, tell_limit
 from coalloc.solvers.reasons import irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.search.faults_alone import search_by_faults
@@ -52,8 +52,9 @@ if TYPE_CHECKING:
 
 EXPLAINING = 20.0
 """Seconds that the explanation of why there is no schedule takes at most, beyond the search itself."""
-RELAXED, RELAXED_SECONDS = 0.2, 60.0
-"""Share of the time that a solve without the constraints takes at most, and its seconds where there is no limit."""
+RELAXATION, RELAXED, RELAXED_SECONDS = "relaxation without constraints", 0.2, 60.0
+"""How the trace calls a solve without the constraints; its share of the time, and its seconds where there is no limit.
+"""
 BOUNDING_SHARE, BOUNDING = 0.1, 5.0
 """Share of the time, and seconds at most, that a formulation asked for by name leaves for a bound where it is open."""
 EXACT, EXACT_SHARE, EXACT_SLOTS = "exact time slots", 0.5, 1e6
@@ -89,6 +90,7 @@ def solve_oas(
     if objective.needs_watts:
         from coalloc.solvers.energy.solving import solve_energy
 
+        refuse_methods(options, f"objective {objective.name!r}")
         return solve_energy(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
@@ -281,6 +283,10 @@ def _refuse_horizon(problem: Problem, horizon: int) -> None:
 
 def _refuse_options(options: SolveOptions, formulation: Any) -> None:
     _refuse_unknown(options, formulation)
+    if formulation == "auto":
+        refuse_unknown(options)
+    else:
+        refuse_methods(options, "another formulation")
     if options.slot is None and formulation != "auto":
         raise CoallocError(
             'a formulation requires a time slot, such as slot="50%"; in continuous time use formulation="auto"'
@@ -364,16 +370,17 @@ def _relax(
         free = free.replace(jobs=[job.replace(lags=()) for job in free.jobs])
     if (len(known) == len(constraints) and free is state.instance) or state.remaining <= 0.0:
         return
-    with state.timed("bound"):
-        asked = replace(options, time_limit=_share_of(state, RELAXED))
-        relaxed = _solved_otherwise(incumbent, asked, objective, known, free)
-    if relaxed.status is SolveStatus.INFEASIBLE:
-        incumbent.exclude()
-    if relaxed.lower_bound is not None:
-        state.raise_bound(relaxed.lower_bound, "relaxation without constraints")
-    if relaxed.schedule is not None:
-        moved = start_in_order(problem, choices_of(problem, assignments_of(problem, relaxed.schedule)))
-        incumbent.take_if_valid(moved, "relaxation without constraints")
+    with state.recorded(RELAXATION):
+        with state.timed("bound"):
+            asked = replace(options, time_limit=_share_of(state, RELAXED))
+            relaxed = _solved_otherwise(incumbent, asked, objective, known, free)
+        if relaxed.status is SolveStatus.INFEASIBLE:
+            incumbent.exclude()
+        if relaxed.lower_bound is not None:
+            state.raise_bound(relaxed.lower_bound, RELAXATION)
+        if relaxed.schedule is not None:
+            moved = start_in_order(problem, choices_of(problem, assignments_of(problem, relaxed.schedule)))
+            incumbent.take_if_valid(moved, RELAXATION)
     _heed_interrupt(relaxed)
 
 
@@ -423,15 +430,16 @@ def _take_exact_slots(
     slot = common_slot(problem, problem.horizon_in_turn / EXACT_SLOTS, leasts)
     if slot is None:
         return
-    with state.timed("solve"):
-        asked = replace(options, time_limit=_share_of(state, EXACT_SHARE), slot=slot)
-        found = _solved_otherwise(incumbent, asked, objective, constraints)
-    if found.status is SolveStatus.INFEASIBLE:
-        incumbent.exclude()
-    if found.lower_bound is not None:
-        state.raise_bound(found.lower_bound, EXACT)
-    if found.schedule is not None:
-        incumbent.take_if_valid(assignments_of(problem, found.schedule), EXACT)
+    with state.recorded(EXACT):
+        with state.timed("solve"):
+            asked = replace(options, time_limit=_share_of(state, EXACT_SHARE), slot=slot)
+            found = _solved_otherwise(incumbent, asked, objective, constraints)
+        if found.status is SolveStatus.INFEASIBLE:
+            incumbent.exclude()
+        if found.lower_bound is not None:
+            state.raise_bound(found.lower_bound, EXACT)
+        if found.schedule is not None:
+            incumbent.take_if_valid(assignments_of(problem, found.schedule), EXACT)
     _heed_interrupt(found)
 
 

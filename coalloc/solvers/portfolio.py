@@ -2,14 +2,18 @@
 
 Cheap bounds and schedules come first. Few jobs are then searched exactly, in slots and in continuous time alike, and
 mostly that is all. Else branching raises the bound and searches lower the incumbent, and a complete method is started
-from the best of both. What time is left goes to more attempts of the methods that draw at random. Each method says
-itself what it accepts, and holds the constants that tune it; a new one is a file, and a row here.
+from the best of both. What time is left goes to more attempts of the methods that draw at random. The row of a method
+says which traits of a problem it needs, and its file holds the constants that tune it; a new one is a file, and a row
+here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 
+from coalloc.documents.text import nearest, quoted
+from coalloc.instance import CoallocError
 from coalloc.solvers import list_schedules, model_run
 from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.backends.failing import SolverFailedError
@@ -25,6 +29,7 @@ from coalloc.solvers.bounds import (
 )
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.solvers.result import SolveOptions
 from coalloc.solvers.search import (
     annealing,
     beam_search,
@@ -92,6 +97,9 @@ METHODS: tuple[Method, ...] = (
 )
 """In the order in which they run."""
 
+ALWAYS = (simple.METHOD.name, list_schedules.METHOD.name)
+"""Methods that no option leaves out: all others begin with their bound and their schedule."""
+
 TIME_LEFT = 1.0
 """Seconds of the time limit that a method may leave because its next step would not fit into them."""
 LAST = 0.1
@@ -99,16 +107,41 @@ LAST = 0.1
 SEARCHED_ON = "the instance is too large for the complete methods; only bounds and searches ran"
 
 
+def refuse_unknown(options: SolveOptions) -> None:
+    """Raise where a name of ``methods`` or ``without`` is none of the portfolio, or of one that always runs."""
+    names = list(dict.fromkeys(method.name for method in METHODS))
+    for option, given in (("methods", options.methods), ("without", options.without)):
+        for name in given:
+            if name not in names:
+                raise CoallocError(f"unknown method {quoted(name)} in {option}{nearest(name, names)}")
+    for name in options.without:
+        if name in ALWAYS:
+            raise CoallocError(f"method {quoted(name)} always runs; without cannot leave it out")
+
+
+def refuse_methods(options: SolveOptions, given: str) -> None:
+    """Raise where methods of the portfolio are named, though something that has no portfolio is given."""
+    if options.methods or options.without:
+        raise CoallocError(f"methods and without require model 'oas' and formulation 'auto', not {given}")
+
+
+def rows_for(options: SolveOptions) -> list[Method]:
+    """Return the rows of the methods that options ask for, in the order in which they run."""
+    asked = {*ALWAYS, *(options.methods or (method.name for method in METHODS))} - {*options.without}
+    return [method for method in METHODS if method.name in asked]
+
+
 def close(incumbent: Incumbent) -> None:
     """Close the gap as far as the limits allow; everything found goes to the context."""
+    rows = rows_for(incumbent.state.options)
     with incumbent.resources:
-        for method in METHODS:
-            _run(method, incumbent)
+        for method in rows:
+            _run(method, incumbent, rows)
         if not incumbent.is_closed and not any(method.is_complete and method.accepts(incumbent) for method in METHODS):
             incumbent.state.add_to_message(SEARCHED_ON)
         while _may_go_on(incumbent):
             incumbent.attempt += 1
-            have_run = [_run(method, incumbent) for method in METHODS if method.repeats]
+            have_run = [_run(method, incumbent, rows) for method in rows if method.repeats]
             if not any(have_run):
                 break
     if not incumbent.is_closed:
@@ -120,18 +153,26 @@ def tell_limit(incumbent: Incumbent) -> None:
     incumbent.state.stopped_by = "time" if incumbent.state.remaining < TIME_LEFT else "work"
 
 
-def _run(method: Method, incumbent: Incumbent) -> bool:
+def _run(method: Method, incumbent: Incumbent, rows: Sequence[Method]) -> bool:
     """Run a method on what is open, if it accepts it; return whether. Out of time only until a schedule is known."""
-    if incumbent.is_closed or (incumbent.best and incumbent.state.remaining <= 0.0) or not method.accepts(incumbent):
+    state = incumbent.state
+    if incumbent.is_closed or (incumbent.best and state.remaining <= 0.0) or not _accepts(method, incumbent, rows):
         return False
-    timing = nullcontext() if method.stage is None else incumbent.state.timed(method.stage)
-    try:
-        with timing, incumbent.within(method.share):
-            method.run(incumbent)
-    except SolverFailedError as failure:
-        incumbent.state.add_to_message(str(failure))
-    incumbent.hear()
+    timing = nullcontext() if method.stage is None else state.timed(method.stage)
+    with state.recorded(method.name, {row.name for row in rows}):
+        try:
+            with timing, incumbent.within(method.share):
+                method.run(incumbent)
+        except SolverFailedError as failure:
+            state.add_to_message(str(failure))
+        incumbent.hear()
     return True
+
+
+def _accepts(method: Method, incumbent: Incumbent, rows: Sequence[Method]) -> bool:
+    """Return whether a method accepts what is open, and none of the rows that it stands in for does."""
+    better = [row for row in rows if row.name in method.instead_of]
+    return method.accepts(incumbent) and not any(row.accepts(incumbent) for row in better)
 
 
 def _may_go_on(incumbent: Incumbent) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -223,6 +223,10 @@ class SolveOptions(Value):
         Number of CPU cores.
     seed : int, default 0
         Random seed.
+    methods : tuple of str, default ()
+        Methods of the portfolio that may run; empty: all.
+    without : tuple of str, default ()
+        Methods of the portfolio that are left out.
 
     Examples
     --------
@@ -246,11 +250,80 @@ class SolveOptions(Value):
     solver: Text = "highs"
     threads: Count = 1
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
+    methods: tuple[Text, ...] = ()
+    without: tuple[Text, ...] = ()
 
     @property
     def seconds(self) -> float:
         """The time limit as methods take it, s."""
         return NO_TIME_LIMIT if self.time_limit is None else self.time_limit
+
+
+@dataclass(frozen=True, slots=True)
+class MethodRun:
+    """What a method of the portfolio took, and what it found, in all its calls of one solve.
+
+    Parameters
+    ----------
+    name : str
+        Name of the method, as in ``TracePoint.source``.
+    calls : int, default 0
+        Number of calls.
+    cpu : float, default 0.0
+        Processor time of this process, s; without that of processes that it starts.
+    wall : float, default 0.0
+        Wall-clock time, s.
+    incumbents : int, default 0
+        Number of times that it found a better schedule, also while another method ran.
+    bounds : int, default 0
+        Number of times that it raised the lower bound, also while another method ran.
+    closed : bool, default False
+        Whether it ended the solve: by a proof, within the gap that was asked for, or as infeasible.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0)
+    >>> [
+    ...     (run.name, run.calls, run.incumbents, run.bounds, run.closed)
+    ...     for run in result.methods
+    ... ]
+    [('longest job and packing', 1, 0, 1, False), ('list schedule', 1, 1, 0, True)]
+    """
+
+    name: str
+    calls: int = 0
+    cpu: float = 0.0
+    wall: float = 0.0
+    incumbents: int = 0
+    bounds: int = 0
+    closed: bool = False
+
+    def __str__(self) -> str:
+        """Return it as an aligned line."""
+        found = f"{self.incumbents:4d} incumbents  {self.bounds:4d} bounds"
+        return f"{self.name:<40}{self.calls:4d} calls  {self.cpu:8.2f} s CPU  {found}{'  closed' * self.closed}"
+
+
+def summed(runs: Iterable[MethodRun]) -> tuple[MethodRun, ...]:
+    """Return what each method took and found in all of its runs, in the order of the first."""
+    by_name: dict[str, MethodRun] = {}
+    for run in runs:
+        known = by_name.get(run.name)
+        by_name[run.name] = run if known is None else _both(known, run)
+    return tuple(by_name.values())
+
+
+def _both(one: MethodRun, other: MethodRun) -> MethodRun:
+    return MethodRun(
+        one.name,
+        one.calls + other.calls,
+        one.cpu + other.cpu,
+        one.wall + other.wall,
+        one.incumbents + other.incumbents,
+        one.bounds + other.bounds,
+        one.closed or other.closed,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +391,8 @@ class SolveResult:
         The options of the call, with defaults.
     unit : str
         Unit of objective and lower bound: ``s``, ``J``, ``J s``, ``tasks``, or ``-`` for a ratio.
+    methods : tuple of coalloc.solvers.result.MethodRun
+        One entry per method of the portfolio that ran: calls, seconds, incumbents and bounds found.
     levels : mapping of str to float
         Values of the objectives of a lexicographic model, by name.
     solved_levels : tuple of coalloc.solvers.result.SolvedLevel
@@ -360,6 +435,7 @@ class SolveResult:
     model_size: ModelSize | None
     options: SolveOptions
     unit: str = "s"
+    methods: tuple[MethodRun, ...] = ()
     levels: Mapping[str, float] = field(default_factory=dict)
     solved_levels: tuple[SolvedLevel, ...] = ()
     simulated_objective: float | None = None

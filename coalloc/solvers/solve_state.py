@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from coalloc.checker import check
 from coalloc.documents.errors import InternalError
@@ -20,6 +21,7 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.limits import AllocationsAtMost, AtMost
 from coalloc.solvers.result import (
     PROOF_TOLERANCE,
+    MethodRun,
     ModelSize,
     Progress,
     SolveOptions,
@@ -28,6 +30,7 @@ from coalloc.solvers.result import (
     StoppedBy,
     TracePoint,
     relative_gap,
+    summed,
 )
 
 KNOWN = (AllocationsAtMost, AtMost, Fixings, LatestEnd)
@@ -53,6 +56,7 @@ class SolveState:
     size: ModelSize | None = None
     message: str = ""
     trace: list[TracePoint] = field(default_factory=list)
+    methods: tuple[MethodRun, ...] = ()
     timings: dict[str, float] = field(default_factory=lambda: {"build": 0.0, "solve": 0.0, "check": 0.0})
     constraints: tuple[Constraint, ...] = ()
     is_infeasible: bool = False
@@ -110,6 +114,26 @@ class SolveState:
         finally:
             within = sum(self.timings.values()) - counted
             self.timings[stage] = self.timings.get(stage, 0.0) + time.perf_counter() - began - within
+
+    @contextmanager
+    def recorded(self, name: str, among: Collection[str] = ()) -> Iterator[None]:
+        """Count a block as a call of a method; what others of ``among`` find in it, beside it, counts as theirs."""
+        wall, cpu, seen, was_closed = time.perf_counter(), time.process_time(), len(self.trace), self.is_closed
+        try:
+            yield
+        finally:
+            spent = MethodRun(name, 1, time.process_time() - cpu, time.perf_counter() - wall)
+            runs = [spent, *self._finds(seen, name, among)]
+            if self.is_closed and not was_closed:
+                runs[-1] = replace(runs[-1], closed=True)
+            self.methods = summed([*self.methods, *runs])
+
+    def _finds(self, seen: int, name: str, among: Collection[str]) -> Iterator[MethodRun]:
+        """Yield what each point of the trace but the first so many counts as: of its source, or else of ``name``."""
+        for last, point in pairwise([TracePoint(0.0, None, None, name), *self.trace][seen:]):
+            finder = point.source if point.source in among else name
+            is_better, is_higher = point.incumbent != last.incumbent, point.lower_bound != last.lower_bound
+            yield MethodRun(finder, incumbents=int(is_better), bounds=int(is_higher))
 
     def faults(self, schedule: Schedule, links: Links = "strict") -> list[str]:
         """Return what the checker, and the constraints of the problem, say of a schedule: sentences."""
@@ -195,6 +219,7 @@ class SolveState:
             schedule=self.schedule,
             message=self.message,
             trace=tuple(self.trace),
+            methods=self.methods,
             timings=timings,
             model_size=self.size,
             options=replace(self.options, formulation=formulation),

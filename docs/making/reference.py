@@ -1,15 +1,17 @@
 """Pages made from the code, and kept in the repository so that they can be read there: python docs/making/reference.py.
 
 ``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell, and
-the table of supported features in ``modelling-features.md`` from what methods and policies say.
+the table of supported features in ``modelling-features.md`` from what methods and policies say, and ``methods.md`` from
+the rows of the portfolio.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,22 @@ from coalloc.api.features import support_table
 from coalloc.api.schemas import KINDS
 from coalloc.cli.app import app
 from coalloc.documents.values import LARGEST
+from coalloc.solvers.method import Method
+from coalloc.solvers.portfolio import METHODS
+from coalloc.solvers.traits import LARGE, Trait
 
 DOCS = Path(__file__).parents[1]
 MADE = "<!-- Made by `python docs/making/reference.py`: change the docstrings and options that it reads instead. -->"
+SUPPORTED = {
+    Trait.MAKESPAN: "makespan",
+    Trait.OTHER_MAXIMUM: "maximum lateness",
+    Trait.SUM: "sums over jobs",
+    Trait.UNTIED: "independent jobs without outages",
+    Trait.MANY: f"{LARGE} jobs or more",
+    Trait.SLOTS: "time slots",
+    Trait.DEADLINES: "deadlines",
+}
+"""Traits that a user knows, in the words of the table of methods."""
 LIMITS = {
     "minimum": "at least {}",
     "exclusiveMinimum": "above {}",
@@ -161,7 +176,53 @@ def features_page() -> str:
     return re.sub(r"^\| method \|(.*\n\|)*.*\n", lambda _: support_table() + "\n", page, count=1, flags=re.MULTILINE)
 
 
-PAGES = {"reference-files.md": files_page, "reference-cli.md": cli_page, "modelling-features.md": features_page}
+def methods_page() -> str:
+    """Return the page on the methods of the portfolio."""
+    rows: dict[str, list[Method]] = {}
+    for row in METHODS:
+        rows.setdefault(row.name, []).append(row)
+    lines = ["# Methods of the portfolio", "", MADE, ""]
+    lines += [
+        '`formulation="auto"` runs these methods, the cheap ones first, until incumbent and lower bound meet or a',
+        "limit is reached. A method runs only where it supports the instance and the objective. `result.methods` has",
+        "for each that ran calls, CPU seconds, incumbents and bounds found, and whether it closed the gap;",
+        "`coalloc solve --verbose` prints them. `solve(methods=[...])` restricts the portfolio to some methods, and",
+        "`solve(without=[...])` leaves some out (`--method` and `--without`, repeatable). Simple bounds and the first",
+        "list schedule always run. A method with `if not` runs only where the named one is left out or does not",
+        "support the instance.",
+        "",
+        "```python",
+        "import coalloc",
+        "",
+        'instance = coalloc.example("thesis-oas-1")',
+        'result = coalloc.solve(instance, slot="25%", without=["feasible-set LP", "sampling"])',
+        "for run in result.methods:",
+        "    print(run)",
+        "```",
+        "",
+        "| method | supports | what it does | source |",
+        "|---|---|---|---|",
+        *(_method_row(name, of_name) for name, of_name in rows.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _method_row(name: str, rows: Sequence[Method]) -> str:
+    """Return the row of a method: its objectives, and the first sentence and the file of its module."""
+    module = sys.modules[rows[-1].run.__module__]
+    does = plain(re.split(r"(?<=\w\w[.)])\s", module.__doc__ or "")[0]).rstrip(".")
+    supports = [words for trait, words in SUPPORTED.items() if all(trait in row.needs for row in rows)]
+    others = [f"if not {other}" for other in rows[0].instead_of]
+    path = module.__name__.replace(".", "/") + ".py"
+    return f"| `{name}` | {'; '.join([*supports, *others])} | {does} | [{Path(path).stem}](../{path}) |"
+
+
+PAGES = {
+    "reference-files.md": files_page,
+    "reference-cli.md": cli_page,
+    "modelling-features.md": features_page,
+    "methods.md": methods_page,
+}
 
 
 def main() -> None:

@@ -255,7 +255,9 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
     monkeypatch.setattr(cpsat, "start_worker", Worker)
-    without(monkeypatch, "branch and bound", set_tree.METHOD.name, cpsat_beside.METHOD.name)
+    without(monkeypatch, "branch and bound", set_tree.METHOD.name)
+    rows = [row for row in portfolio.METHODS if row not in (cpsat_beside.EARLY, cpsat_beside.METHOD)]
+    monkeypatch.setattr(portfolio, "METHODS", rows)
     monkeypatch.setattr(sampling, "sample", interrupted)
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2)
     assert result.stopped_by == "interrupt"

@@ -1,13 +1,81 @@
-"""The loop that runs the methods of a solve."""
+"""The loop that runs the methods of a solve, which of them run, and what is said of each."""
 
 from __future__ import annotations
+
+import pytest
 
 import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.solvers import portfolio
+from coalloc.solvers.result import MethodRun, SolveOptions
+from coalloc.solvers.solve_state import SolveState
 
 
 def test_it_ends_where_no_method_has_anything_left_to_do(monkeypatch):
     monkeypatch.setattr(portfolio, "METHODS", ())
     instance = Instance(Platform([Cluster("C1", [NodeGroup(1, power=1.0)], 100.0)]), [Job("J1", 1, 10.0)])
     assert coalloc.solve(instance, time_limit=30.0).stopped_by == "work"  # not all of its time
+
+
+def ran(**options):
+    """Return the names of the methods that ran, where bounds and searches leave a gap."""
+    instance = coalloc.generate("thesis-oas", seed=2)
+    result = coalloc.solve(instance, slot="1%", work_limit=20, **options)
+    return [run.name for run in result.methods]
+
+
+def test_methods_restrict_the_portfolio_and_without_leaves_some_out():
+    always = ["longest job and packing", "list schedule"]
+    assert ran(methods=["sampling"]) == [*always, "sampling"]
+    assert ran(methods=["sampling", "beam search"], without=["sampling"]) == always  # no prices guide a beam
+    assert "branch and bound over running sets" in ran()
+    assert "branch and bound over running sets" not in ran(without=["branch and bound over running sets"])
+
+
+def test_a_method_stands_in_where_the_better_one_is_left_out():
+    trees = ["branch and bound over running sets", "list annealing"]
+    assert not {"branch and bound", "simulated annealing"} & {*ran()}
+    assert {"branch and bound", "simulated annealing"} <= {*ran(without=trees)}
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"methods": ["samplin"]}, "unknown method 'samplin' in methods (did you mean 'sampling'?)"),
+        ({"without": ["zzz"]}, "unknown method 'zzz' in without"),
+        ({"without": ["list schedule"]}, "method 'list schedule' always runs; without cannot leave it out"),
+        ({"methods": ["sampling"], "objective": "energy"}, "not objective 'energy'"),
+        ({"without": ["sampling"], "model": "pas"}, "not model 'pas'"),
+        ({"without": ["sampling"], "formulation": "mode"}, "not another formulation"),
+    ],
+)
+def test_what_names_of_methods_are_refused(options, sentence):
+    with pytest.raises(coalloc.CoallocError) as error:
+        coalloc.solve(coalloc.example("pas-figure-3.3"), **{"slot": 50.0} | options)
+    assert str(error.value).endswith(sentence)
+
+
+def test_what_is_found_beside_a_method_counts_as_that_of_its_source():
+    state = SolveState(coalloc.example("pas-figure-3.3"), SolveOptions())
+    with state.recorded("A", {"A", "B"}):
+        state.raise_bound(1.0, "A")
+    with state.recorded("B", {"A", "B"}):
+        state.raise_bound(2.0, "A")
+        state.raise_bound(3.0, "B, rounded down")
+        state.record("B", incumbent=4.0)
+    counts = [(run.name, run.calls, run.incumbents, run.bounds, run.closed) for run in state.methods]
+    assert counts == [("A", 1, 0, 2, False), ("B", 1, 1, 1, False)]
+    assert all(run.wall >= 0.0 <= run.cpu for run in state.methods)
+
+
+def test_one_method_closes_the_gap_and_it_is_the_one_that_ended_the_solve():
+    result = coalloc.solve(coalloc.example("thesis-oas-1"), slot="25%")
+    assert [run.name for run in result.methods if run.closed] == [result.trace[-1].source]
+
+
+def test_levels_of_a_lexicographic_solve_are_added_up():
+    goals = ("co-allocated-jobs", "makespan")
+    result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0, objective=goals)
+    first = result.methods[0]
+    assert isinstance(first, MethodRun)
+    assert (first.name, first.calls) == ("longest job and packing", 2)

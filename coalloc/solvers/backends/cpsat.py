@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -25,6 +25,7 @@ from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker,
 from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.solvers.traits import Trait
 
 LOAD_UNITS = 10**9
 """Whole units that the limit of a link, or a memory, is counted in."""
@@ -268,22 +269,13 @@ def _hear(message: Message, problem: Problem, unit: float, on_bound: OnBound, on
 # --- as methods of the portfolio ---------------------------------------------------------------------
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    return is_installed() and not incumbent.is_beyond_proof
+def _solves_slots(incumbent: Incumbent) -> bool:
+    return is_installed() and _may_list_costs(incumbent.criterion, incumbent.best)
 
 
-def _accepts_slots(incumbent: Incumbent) -> bool:
-    return (
-        _accepts(incumbent)
-        and incumbent.problem.slot is not None
-        and _may_list_costs(incumbent.criterion, incumbent.best)
-    )
-
-
-def _accepts_seconds(incumbent: Incumbent) -> bool:
-    """Accept continuous time where costs are ends: others would need a table of the finest slots."""
-    is_continuous = incumbent.problem.slot is None and incumbent.criterion.objective.counts_ends
-    return _accepts(incumbent) and is_continuous and bool(incumbent.best)
+def _solves_seconds(incumbent: Incumbent) -> bool:
+    """Return whether costs are ends: others would need a table of the finest slots."""
+    return is_installed() and incumbent.criterion.objective.counts_ends
 
 
 def _may_list_costs(criterion: Criterion, start: Sequence[Assignment]) -> bool:
@@ -294,14 +286,6 @@ def _may_list_costs(criterion: Criterion, start: Sequence[Assignment]) -> bool:
 def _load(incumbent: Incumbent) -> None:
     """Start the process early, where another core is there for it: it loads beside the search."""
     _living_worker(incumbent)
-
-
-def _loads(incumbent: Incumbent) -> bool:
-    has_core = incumbent.state.options.threads > 1 and incumbent.kept(Beside) is None
-    return has_core and (_accepts_slots(incumbent) or _accepts_seconds(incumbent))
-
-
-LOADING = Method("CP-SAT startup", _load, _loads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,8 +321,8 @@ def begin_beside(incumbent: Incumbent) -> None:
 
 def may_begin_beside(incumbent: Incumbent) -> bool:
     """Return whether another core is there for it, and nothing but the clock ends the search."""
-    is_timed = incumbent.state.options.work_limit is None and incumbent.state.remaining > LOADING_TIME
-    return is_timed and _loads(incumbent) and _accepts_slots(incumbent)
+    is_timed = incumbent.state.remaining > LOADING_TIME
+    return is_timed and incumbent.kept(Beside) is None and METHOD.accepts(incumbent)
 
 
 def _solve(incumbent: Incumbent) -> None:
@@ -353,7 +337,14 @@ def _solve(incumbent: Incumbent) -> None:
     _run(incumbent, incumbent.criterion, incumbent.best, take, incumbent.state.remaining)
 
 
-METHOD = Method("CP-SAT", _solve, _accepts_slots, stage="solve", is_complete=True)
+METHOD = Method(
+    "CP-SAT",
+    _solve,
+    Trait.SLOTS | Trait.PROVABLE,
+    _solves_slots,
+    stage="solve",
+    is_complete=True,
+)
 
 
 def _solve_in_slots(incumbent: Incumbent) -> None:
@@ -376,7 +367,20 @@ def _solve_in_slots(incumbent: Incumbent) -> None:
             return
 
 
-IN_SLOTS = Method("CP-SAT in time slots", _solve_in_slots, _accepts_seconds, stage="solve", is_complete=True)
+IN_SLOTS = replace(
+    METHOD,
+    run=_solve_in_slots,
+    needs=Trait.CONTINUOUS | Trait.PROVABLE | Trait.SCHEDULE,
+    also=_solves_seconds,
+)
+
+
+def _loads(incumbent: Incumbent) -> bool:
+    """Return whether it has not begun, and is of use later."""
+    return incumbent.kept(Beside) is None and (METHOD.accepts(incumbent) or IN_SLOTS.accepts(incumbent))
+
+
+LOADING = Method(METHOD.name, _load, Trait.CORES, _loads)
 
 
 def _lengths(incumbent: Incumbent) -> list[float]:

@@ -28,6 +28,7 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, say_nothing
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.solvers.traits import Trait
 
 LOAD_UNITS = 10**6
 """Whole units that the limit of a link, or a memory, is counted in: sums over all jobs are 32-bit numbers there."""
@@ -237,7 +238,7 @@ def is_awaited(incumbent: Incumbent) -> bool:
 
 def _goes_on(incumbent: Incumbent) -> bool:
     """Return whether it goes on beside the methods that follow."""
-    return incumbent.state.options.threads > 1 and not incumbent.is_large
+    return Trait.CORES | Trait.FEW in incumbent.traits
 
 
 def _begin(incumbent: Incumbent) -> None:
@@ -275,22 +276,16 @@ def _started(incumbent: Incumbent) -> Run | None:
     return Run(incumbent, criterion, question)
 
 
-def _accepts(incumbent: Incumbent) -> bool:
+def is_of_use(incumbent: Incumbent) -> bool:
     """Accept few jobs of one mode each; of a few modes only where CP-SAT, which is better at them, is not there."""
-    problem = incumbent.problem
-    is_known = incumbent.is_free and incumbent.criterion.objective.is_latest_end and bool(incumbent.best)
-    if not is_known or incumbent.state.options.work_limit is not None or len(problem.jobs) > MAX_JOBS:
+    num_jobs, num_modes = len(incumbent.problem.jobs), incumbent.problem.allocations.number
+    if num_jobs > MAX_JOBS:
         return False
-    num_modes = problem.allocations.number
-    is_simple = num_modes == len(problem.jobs)
-    is_of_use = is_simple or (num_modes <= MAX_MODES and not incumbent.is_large and not cpsat.is_installed())
-    return is_of_use and _slot_of(incumbent) is not None
-
-
-def _accepts_last(incumbent: Incumbent) -> bool:
-    return _accepts(incumbent) and not incumbent.is_large
+    is_few = num_modes <= MAX_MODES and Trait.FEW in incumbent.traits and not cpsat.is_installed()
+    return (num_modes == num_jobs or is_few) and _slot_of(incumbent) is not None
 
 
 NAME = "Pumpkin"
-BEGUN = Method(NAME, _begin, _accepts, share=SHARE, stage="solve")
-METHOD = Method(NAME, _finish, _accepts_last, share=LAST_SHARE, stage="solve", is_complete=True)
+NEEDS = Trait.MAKESPAN | Trait.UNTIED | Trait.NO_WORK_LIMIT | Trait.SCHEDULE
+BEGUN = Method(NAME, _begin, NEEDS, is_of_use, share=SHARE, stage="solve")
+METHOD = Method(NAME, _finish, NEEDS | Trait.FEW, is_of_use, share=LAST_SHARE, stage="solve", is_complete=True)

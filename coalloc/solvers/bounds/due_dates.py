@@ -124,4 +124,4 @@ def _run(incumbent: Incumbent) -> None:
             return
 
 
-METHOD = Method("due dates", _run, lambda incumbent: is_for(incumbent.criterion), share=SHARE, stage="bound")
+METHOD = Method("due dates", _run, also=lambda incumbent: is_for(incumbent.criterion), share=SHARE, stage="bound")

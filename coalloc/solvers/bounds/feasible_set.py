@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -42,6 +43,7 @@ from coalloc.solvers.bounds.simple import quick_bound, simple_bound
 from coalloc.solvers.bounds.wide_jobs import WidePairs
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
+from coalloc.solvers.traits import Trait
 
 TAIL_SHARE = 0.6
 """Share of the time left that one release gets while others wait."""
@@ -315,16 +317,12 @@ def _run(incumbent: Incumbent) -> None:
     incumbent.dual_prices = sets.dual_prices
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    return incumbent.criterion.objective.is_latest_end
-
-
 BOUND = Bound(
     "feasible-set",
     lambda problem, time_limit: feasible_set_bound(problem, time_limit=time_limit),
     lambda criterion, _: quick_bound(criterion),
 )
-METHOD = Method("feasible-set LP", _run, _accepts, share=SHARE, stage="bound", bound=BOUND)
+METHOD = Method("feasible-set LP", _run, Trait.MAKESPAN, share=SHARE, stage="bound", bound=BOUND)
 
 
 def _branch(incumbent: Incumbent) -> None:
@@ -339,5 +337,5 @@ def _branch(incumbent: Incumbent) -> None:
     )
 
 
-BRANCHING = Method("feasible-set LP by levels", _branch, _accepts, share=BRANCHING_SHARE, stage="bound")
-BRIEF_BRANCHING = Method(BRANCHING.name, _branch, _accepts, share=BRIEF_SHARE, stage="bound")
+BRANCHING = Method("feasible-set LP by levels", _branch, METHOD.needs, share=BRANCHING_SHARE, stage="bound")
+BRIEF_BRANCHING = replace(BRANCHING, share=BRIEF_SHARE)

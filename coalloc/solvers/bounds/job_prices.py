@@ -31,6 +31,7 @@ from coalloc.solvers.bounds.prices import Prices, cost_of
 from coalloc.solvers.bounds.smooth_prices import SECONDS, starts_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
+from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -250,9 +251,6 @@ def _run(incumbent: Incumbent) -> None:
             return
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    return incumbent.criterion.is_sum
-
-
 BOUND = Bound("job-prices", of_costs=job_prices_bound)
-METHOD = Method("dual prices of jobs over time", _run, _accepts, share=SHARE, stage="bound", repeats=True, bound=BOUND)
+NEEDS = Trait.SUM
+METHOD = Method("dual prices of jobs over time", _run, NEEDS, share=SHARE, stage="bound", repeats=True, bound=BOUND)

@@ -33,6 +33,7 @@ from coalloc.solvers.bounds.pricing import JobPrices
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
+from coalloc.solvers.traits import Trait
 
 MOST_JOBS = 24
 """Jobs up to which it is tried: the LP has a column for each two of them."""
@@ -275,5 +276,11 @@ def is_for(criterion: Criterion) -> bool:
 
 BOUND = Bound("mean-busy-time", of_costs=busy_times_bound)
 METHOD = Method(
-    "mean busy times", _run, lambda incumbent: is_for(incumbent.criterion), share=SHARE, stage="bound", bound=BOUND
+    "mean busy times",
+    _run,
+    Trait.SUM,
+    lambda incumbent: is_for(incumbent.criterion),
+    share=SHARE,
+    stage="bound",
+    bound=BOUND,
 )

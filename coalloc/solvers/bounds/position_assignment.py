@@ -22,6 +22,7 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -150,12 +151,8 @@ def safe_cost(criterion: Criterion, found: Positions) -> float:
     return float(round(found.cost)) if criterion.is_integral else found.cost - RELATIVE_TOLERANCE * abs(found.cost)
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    return incumbent.criterion.is_sum and _have_one_task(incumbent.problem)
-
-
 def _have_one_task(problem: Problem) -> bool:
     return all(job.tasks == 1 and not job.shapes for job in problem.jobs)
 
 
-METHOD = Method("positions", _run, _accepts, stage="bound")
+METHOD = Method("positions", _run, Trait.SUM, lambda incumbent: _have_one_task(incumbent.problem), stage="bound")

@@ -29,6 +29,7 @@ from coalloc.solvers.bounds.priced_starts import Pricing, Ways, ways_of
 from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, Smooth
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
+from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 
@@ -217,9 +218,6 @@ def _run(incumbent: Incumbent) -> None:
             return
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    return incumbent.criterion.is_sum
-
-
 BOUND = Bound("prices", of_costs=sum_bound)
-METHOD = Method("dual prices over time", _run, _accepts, share=SHARE, stage="bound", repeats=True, bound=BOUND)
+NEEDS = Trait.SUM
+METHOD = Method("dual prices over time", _run, NEEDS, share=SHARE, stage="bound", repeats=True, bound=BOUND)

@@ -25,6 +25,7 @@ from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds.release_suffixes import levelled_jobs, speed_capacities
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.solvers.traits import Trait
 
 FEWEST_JOBS = 13
 """Jobs from which on it is tried in a portfolio: branch and bound proves fewer sooner."""
@@ -173,9 +174,9 @@ def _run(incumbent: Incumbent) -> None:
         incumbent.prove(bound, METHOD.name)
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    is_known = incumbent.criterion.objective.is_latest_end and bool(incumbent.best)
-    return is_known and len(incumbent.problem.jobs) >= FEWEST_JOBS and may_ask(incumbent.problem, incumbent.cost)
+def _is_sized(incumbent: Incumbent) -> bool:
+    return len(incumbent.problem.jobs) >= FEWEST_JOBS and may_ask(incumbent.problem, incumbent.cost)
 
 
-METHOD = Method("processor patterns", _run, _accepts, share=SHARE, stage="bound")
+NEEDS = Trait.MAKESPAN | Trait.SLOTS | Trait.SCHEDULE
+METHOD = Method("processor patterns", _run, NEEDS, _is_sized, share=SHARE, stage="bound")

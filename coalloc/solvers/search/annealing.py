@@ -27,7 +27,8 @@ from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.list_annealing import earliness_weights, takes
+from coalloc.solvers.search.list_annealing import earliness_weights
+from coalloc.solvers.traits import Trait
 
 FIRST_ROUND = 25
 """Lists tried in the first round, per job."""
@@ -268,8 +269,11 @@ def _run(incumbent: Incumbent) -> None:
     )
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    return bool(incumbent.best) and not takes(incumbent)
-
-
-METHOD = Method("simulated annealing", _run, _accepts, share=SHARE, repeats=True)
+METHOD = Method(
+    "simulated annealing",
+    _run,
+    Trait.SCHEDULE,
+    instead_of=("list annealing",),
+    share=SHARE,
+    repeats=True,
+)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -29,6 +29,7 @@ from coalloc.solvers.search import knapsack_growth
 from coalloc.solvers.search.growth import Growth, Knapsacks, Partials, Plans
 from coalloc.solvers.search.knapsack_growth import KnapsackPlanner
 from coalloc.solvers.search.sampling import Planner
+from coalloc.solvers.traits import Trait
 
 LEAST_STAGES, MORE_STAGES = 10, 90
 """Stages of a round at least, and at most how many more; no more of these than half the number of jobs."""
@@ -240,23 +241,13 @@ def _search(incumbent: Incumbent, name: str, *, by_knapsacks: bool = False) -> N
         incumbent.hear()
 
 
-def accepts(incumbent: Incumbent) -> bool:
-    """Accept many jobs, where the bound gives prices to go by."""
-    return incumbent.is_free and incumbent.is_large and bool(incumbent.dual_prices)
+def has_knapsacks(incumbent: Incumbent) -> bool:
+    """Return whether the processors are one pool, and few enough for knapsacks."""
+    return knapsack_growth.accepts(incumbent.problem)
 
 
-def _accepts_fewer(incumbent: Incumbent) -> bool:
-    """Accept fewer jobs as well, where the latest end is asked for."""
-    is_latest_end = incumbent.criterion.objective.is_latest_end
-    is_guided = incumbent.is_free and is_latest_end and bool(incumbent.dual_prices)
-    return is_guided and not incumbent.is_large
-
-
-def accepts_pools(incumbent: Incumbent) -> bool:
-    """Accept many jobs on one pool."""
-    return accepts(incumbent) and knapsack_growth.accepts(incumbent.problem)
-
-
-METHOD = Method("beam search", _run, accepts, share=SHARE, repeats=True)
-SHORT = Method("beam search", _run, _accepts_fewer, share=SHORT_SHARE, repeats=True)
-BY_KNAPSACKS = Method("knapsack beam search", _run_packed, accepts_pools, share=SHARE, repeats=True)
+METHOD = Method(
+    "beam search", _run, Trait.MAKESPAN | Trait.MANY | Trait.UNTIED | Trait.PRICES, share=SHARE, repeats=True
+)
+SHORT = replace(METHOD, needs=Trait.MAKESPAN | Trait.FEW | Trait.UNTIED | Trait.PRICES, share=SHORT_SHARE)
+BY_KNAPSACKS = Method("knapsack beam search", _run_packed, METHOD.needs, has_knapsacks, share=SHARE, repeats=True)

@@ -18,9 +18,11 @@ from coalloc.solvers.backends.asker import Asker
 from coalloc.solvers.backends.worker import LOADING_TIME, Note, Worker, assignments_in, message_of, say_nothing
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.beam_search import BY_KNAPSACKS, BeamSearch, accepts, accepts_pools
+from coalloc.solvers.search import beam_search
+from coalloc.solvers.search.beam_search import BY_KNAPSACKS, BeamSearch, has_knapsacks
 from coalloc.solvers.search.beam_search import METHOD as BY_PLANS
 from coalloc.solvers.search.growth import Growth
+from coalloc.solvers.traits import Trait
 
 CORE_SEED = 1_000_000
 """What the seed of each further core is ahead of the last: more than there are attempts."""
@@ -80,7 +82,7 @@ def _run(incumbent: Incumbent) -> None:
                 lower_bound=incumbent.proven,
                 dual_prices=incumbent.dual_prices,
                 seed=CORE_SEED * core + options.seed,
-                by_knapsacks=accepts_pools(incumbent),
+                by_knapsacks=has_knapsacks(incumbent),
                 note=partial(incumbent.state.note, METHOD.name),
             )
         except UNKNOWN_THERE:
@@ -94,11 +96,9 @@ def _hear(incumbent: Incumbent, worker: Worker) -> None:
         incumbent.take(assignments_in(message, incumbent.problem), message["source"])
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    """Accept where only the clock ends the search: the cores take turns by it."""
-    return (
-        accepts(incumbent) and incumbent.state.options.work_limit is None and incumbent.state.remaining > LOADING_TIME
-    )
-
-
-METHOD = Method("parallel beam search", _run, _accepts)
+METHOD = Method(
+    "parallel beam search",
+    _run,
+    beam_search.METHOD.needs | Trait.NO_WORK_LIMIT,  # the cores take turns by it
+    lambda incumbent: incumbent.state.remaining > LOADING_TIME,
+)

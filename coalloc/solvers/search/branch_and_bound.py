@@ -37,6 +37,7 @@ from coalloc.solvers.search.extension_search import (
     search_below,
 )
 from coalloc.solvers.search.running_sets import ExtensionAlternative, Key, RunningSets
+from coalloc.solvers.traits import Trait
 
 MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
@@ -238,14 +239,6 @@ def _search(incumbent: Incumbent, max_nodes: int, prices: Sequence[Sequence[floa
     search_below(incumbent, search, max_nodes, METHOD.name)
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    """Accept what the trees in the engine do not take."""
-    if pool_tree.METHOD.accepts(incumbent) or set_tree.applies(incumbent):
-        return False
-    is_latest_end = bool(incumbent.dual_prices) and incumbent.criterion.objective.is_latest_end
-    return is_latest_end and may_search(incumbent.problem)
-
-
 def search_in_time(incumbent: Incumbent, problem: Problem, bound_share: float, name: str) -> bool:
     """Look for any schedule of a problem that ends in time, whatever it costs; return whether everything was seen.
 
@@ -274,10 +267,18 @@ def _seek(incumbent: Incumbent) -> None:
 
 
 def _may_seek(incumbent: Incumbent) -> bool:
-    is_bounded = bool(incumbent.problem.jobs) and all(map(math.isfinite, incumbent.problem.latest_ends))
-    is_other = is_bounded and not incumbent.best and not incumbent.criterion.objective.is_latest_end
-    return is_other and may_search(incumbent.problem)
+    """Return whether each job has a latest end, and the objective is another."""
+    is_bounded = all(map(math.isfinite, incumbent.problem.latest_ends))
+    return is_bounded and Trait.MAKESPAN not in incumbent.traits and may_search(incumbent.problem)
 
 
-METHOD = Method("branch and bound", _run, _accepts, share=SHARE)
-IN_TIME = Method("branch and bound for deadlines", _seek, _may_seek, share=SHARE)
+METHOD = Method(
+    "branch and bound",
+    _run,
+    Trait.MAKESPAN | Trait.PRICES,
+    lambda incumbent: may_search(incumbent.problem),
+    instead_of=(pool_tree.METHOD.name, set_tree.FIRST.name),  # the trees in the engine
+    share=SHARE,
+)
+NEEDS = Trait.DEADLINES | Trait.NO_SCHEDULE
+IN_TIME = Method("branch and bound for deadlines", _seek, NEEDS, _may_seek, share=SHARE)

@@ -20,6 +20,7 @@ from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.branch_and_bound import search_in_time
 from coalloc.solvers.search.extension_search import may_search
+from coalloc.solvers.traits import Trait
 
 SHARE = 0.25
 """Share of the remaining time of a portfolio after which it stops."""
@@ -57,10 +58,10 @@ def _in_turn(incumbent: Incumbent, *limits: Constraint) -> Problem:
     return replace(problem, constraints=(*problem.constraints, last, *limits))
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    objective = incumbent.criterion.objective
-    is_other = objective.has_latest_ends and not objective.is_latest_end
-    return is_other and bool(incumbent.problem.jobs) and may_search(incumbent.problem)
-
-
-METHOD = Method("branch and bound for maxima", _run, _accepts, share=SHARE)
+METHOD = Method(
+    "branch and bound for maxima",
+    _run,
+    Trait.OTHER_MAXIMUM,
+    lambda incumbent: may_search(incumbent.problem),
+    share=SHARE,
+)

@@ -222,4 +222,4 @@ def _accepts(incumbent: Incumbent) -> bool:
     return is_folded and may_search_sum(criterion)
 
 
-METHOD = Method("branch and bound for sums", _run, _accepts, share=SHARE)
+METHOD = Method("branch and bound for sums", _run, also=_accepts, share=SHARE)

@@ -19,6 +19,7 @@ from coalloc.rules.serial_sgs import Generation, book, earliest_start_of, named_
 from coalloc.schedule import schedule_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.solvers.traits import Trait
 
 LISTS = 100
 """Lists that are tried, per job, once one of them passes; until then the search goes on."""
@@ -133,4 +134,4 @@ def search_by_faults(incumbent: Incumbent) -> None:
         _Search(incumbent, rng, Generation(incumbent.problem)).run()
 
 
-METHOD = Method("list repair", search_by_faults, lambda incumbent: bool(incumbent.refusing), share=SHARE, repeats=True)
+METHOD = Method("list repair", search_by_faults, Trait.REFUSED, share=SHARE, repeats=True)

@@ -27,6 +27,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import NOISE
 from coalloc.solvers.search.list_annealing import earliness_weights
+from coalloc.solvers.traits import Trait
 
 FEWEST, MOST = 3, 6
 """Jobs that are freed at once."""
@@ -192,10 +193,11 @@ def _run(incumbent: Incumbent) -> None:
     )
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    """Accept jobs that are not tied to each other: the others are moved left while some are freed."""
-    is_small = len(incumbent.problem.jobs) <= MOST_JOBS
-    return is_small and bool(incumbent.best) and incumbent.is_free
-
-
-METHOD = Method("large neighbourhood search", _run, _accepts, share=SHARE, repeats=True)
+METHOD = Method(
+    "large neighbourhood search",
+    _run,
+    Trait.UNTIED | Trait.SCHEDULE,  # the others are moved left while some are freed
+    lambda incumbent: len(incumbent.problem.jobs) <= MOST_JOBS,
+    share=SHARE,
+    repeats=True,
+)

@@ -18,6 +18,7 @@ from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import ITERATIONS, improve
+from coalloc.solvers.traits import Trait
 
 SHARE = 0.1
 """Share of the remaining time of a portfolio after which it stops: complete methods need no first schedule."""
@@ -61,8 +62,5 @@ def _run(incumbent: Incumbent) -> None:
         incumbent.take(found, METHOD.name)
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    return not incumbent.best and not all(map(math.isinf, incumbent.problem.latest_ends))
-
-
-METHOD = Method("deadline-feasibility search", _run, _accepts, share=SHARE, repeats=True)
+NEEDS = Trait.DEADLINES | Trait.NO_SCHEDULE
+METHOD = Method("deadline-feasibility search", _run, NEEDS, share=SHARE, repeats=True)

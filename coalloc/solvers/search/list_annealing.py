@@ -24,6 +24,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.problem_tables import Tables
 from coalloc.solvers.search.rounds import anneal_in_rounds
+from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -183,10 +184,11 @@ def _run(incumbent: Incumbent) -> None:
     anneal_in_rounds(incumbent, round_of, first=FIRST_ROUND * len(problem.jobs), most=ROUNDS, name=METHOD.name)
 
 
-def _accepts(incumbent: Incumbent) -> bool:
+def _is_of_use(incumbent: Incumbent) -> bool:
     problem = incumbent.problem
-    is_asked = len(problem.classes) == 1 or not incumbent.is_large
-    return is_asked and bool(incumbent.best) and is_decoded(problem)
+    is_asked = len(problem.classes) == 1 or Trait.FEW in incumbent.traits
+    costs = Costs.of(incumbent.criterion) if is_asked and is_decoded(problem) else None
+    return costs is not None and costs.heats[0] > 0.0
 
 
 def is_decoded(problem: Problem) -> bool:
@@ -196,10 +198,4 @@ def is_decoded(problem: Problem) -> bool:
     return is_known and len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
 
 
-def takes(incumbent: Incumbent) -> bool:
-    """Return whether the engine anneals lists of a problem."""
-    costs = Costs.of(incumbent.criterion) if _accepts(incumbent) else None
-    return costs is not None and costs.heats[0] > 0.0
-
-
-METHOD = Method("list annealing", _run, _accepts, share=SHARE, repeats=True)
+METHOD = Method("list annealing", _run, Trait.SCHEDULE, _is_of_use, share=SHARE, repeats=True)

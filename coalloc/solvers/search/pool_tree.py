@@ -26,6 +26,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.refutation import ENDED, LONGEST_CALL, Refutation
 from coalloc.solvers.special.bin_packing import are_rectangles, placed_in_order
+from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 
@@ -239,11 +240,10 @@ def _run(incumbent: Incumbent) -> None:
     ).run(incumbent)
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    if not (incumbent.is_free and incumbent.best and incumbent.criterion.objective.is_latest_end):
-        return False
+def _is_sized(incumbent: Incumbent) -> bool:
     pool = pool_of(incumbent.problem)
     return pool is not None and max(pool.units(incumbent.cost), pool.last) <= MOST_UNITS
 
 
-METHOD = Method("branch and bound on identical processors", _run, _accepts, share=SHARE)
+NEEDS = Trait.MAKESPAN | Trait.UNTIED | Trait.SCHEDULE
+METHOD = Method("branch and bound on identical processors", _run, NEEDS, _is_sized, share=SHARE)

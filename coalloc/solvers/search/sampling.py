@@ -20,6 +20,7 @@ from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.growth import Growth, Plans
+from coalloc.solvers.traits import Trait
 
 FRESH = 0.3
 """Share of the plans that are drawn anew, and not beside the best so far."""
@@ -137,13 +138,5 @@ def _run(incumbent: Incumbent) -> None:
     )
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    return incumbent.is_free and incumbent.criterion.objective.is_latest_end and not incumbent.is_large
-
-
-def _accepts_large(incumbent: Incumbent) -> bool:
-    return incumbent.is_free and incumbent.criterion.objective.is_latest_end and incumbent.is_large
-
-
-METHOD = Method("sampling", _run, _accepts, share=SHARE, repeats=True)
-SHORT = Method("sampling", _run, _accepts_large, share=SHORT_SHARE, repeats=True)
+METHOD = Method("sampling", _run, Trait.MAKESPAN | Trait.UNTIED | Trait.FEW, share=SHARE, repeats=True)
+SHORT = Method(METHOD.name, _run, Trait.MAKESPAN | Trait.UNTIED | Trait.MANY, share=SHORT_SHARE, repeats=True)

@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ from coalloc.solvers.search.pool_tree import pool_of
 from coalloc.solvers.search.refutation import ENDED, LONGEST_CALL, Refutation
 from coalloc.solvers.search.running_sets import TooManyError
 from coalloc.solvers.search.set_tables import SetTables
+from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 
@@ -223,18 +225,16 @@ def _begun(incumbent: Incumbent) -> Refutation:
     )
 
 
-def _accepts(incumbent: Incumbent, far: float) -> bool:
-    """Accept what has a gap of so much, as a share, times the jobs beyond few."""
+def _is_within(incumbent: Incumbent, far: float) -> bool:
+    """Return whether the gap, as a share, times the jobs beyond few is at most so much, and the tree applies."""
     problem = incumbent.problem
     is_near = (incumbent.cost - incumbent.proven) * (len(problem.jobs) - FEW_JOBS) <= far * incumbent.cost
-    return is_near and applies(incumbent)
+    return is_near and _applies(incumbent)
 
 
-def applies(incumbent: Incumbent) -> bool:
+def _applies(incumbent: Incumbent) -> bool:
     """Return whether the tree is for a problem, whatever its gap, and has not gone as far as it goes."""
     begun = incumbent.kept(Refutation)
-    if not (incumbent.best and incumbent.dual_prices and incumbent.criterion.objective.is_latest_end):
-        return False
     return _is_for_it(incumbent.problem) and not (begun is not None and begun.is_exhausted)
 
 
@@ -247,31 +247,25 @@ def _is_for_it(problem: Problem) -> bool:
     return least > 0.0 and is_searched and (problem.couples or pool_of(problem) is None)
 
 
-def _accepts_near(incumbent: Incumbent) -> bool:
-    return incumbent.problem.has_equal_releases and _accepts(incumbent, NEAR)
+def is_near(incumbent: Incumbent) -> bool:
+    """Return whether the gap is small enough for the tree at first."""
+    return _is_within(incumbent, NEAR)
 
 
-def _accepts_far(incumbent: Incumbent) -> bool:
-    return incumbent.problem.has_equal_releases and _accepts(incumbent, FAR)
+def is_far(incumbent: Incumbent) -> bool:
+    """Return whether it is small enough once schedules have been sampled."""
+    return _is_within(incumbent, FAR)
 
 
-def _accepts_over_time(incumbent: Incumbent) -> bool:
-    """Accept jobs that arrive over time: the bound on their best end is as often right, so schedules come first."""
-    return not incumbent.problem.has_equal_releases and _accepts(incumbent, FAR)
+def _would_wait(incumbent: Incumbent) -> bool:
+    """Return whether the tree would wait for Pumpkin."""
+    return pumpkin.is_of_use(incumbent) and is_near(incumbent)
 
 
-def may_follow(incumbent: Incumbent) -> bool:
-    """Return whether the tree is searched once schedules have been sampled."""
-    return incumbent.is_free and _accepts(incumbent, FAR)
-
-
-def _accepts_early(incumbent: Incumbent) -> bool:
-    """Accept what would wait for Pumpkin."""
-    return pumpkin.BEGUN.accepts(incumbent) and _accepts_near(incumbent)
-
-
-FIRST = Method("branch and bound over running sets", _run_first, applies, share=SHARE)
-METHOD = Method(FIRST.name, _run, _accepts_near, share=SHARE)
-EARLY = Method(METHOD.name, _run, _accepts_early, share=SHARE)
-FURTHER = Method(METHOD.name, _run, _accepts_far, share=FURTHER_SHARE, repeats=True)
-OVER_TIME = Method(METHOD.name, _run, _accepts_over_time, share=OVER_TIME_SHARE, repeats=True)
+NEEDS = Trait.MAKESPAN | Trait.SCHEDULE | Trait.PRICES
+FIRST = Method("branch and bound over running sets", _run_first, NEEDS, _applies, share=SHARE)
+METHOD = Method(FIRST.name, _run, NEEDS | Trait.EQUAL_ARRIVALS, is_near, share=SHARE)
+EARLY = replace(METHOD, needs=METHOD.needs | pumpkin.BEGUN.needs, also=_would_wait)
+FURTHER = replace(METHOD, also=is_far, share=FURTHER_SHARE, repeats=True)
+OVER_TIME = replace(FURTHER, needs=NEEDS | Trait.ARRIVALS_OVER_TIME, share=OVER_TIME_SHARE)
+"""Of jobs that arrive over time the bound on the best end is as often right, so schedules come first."""

@@ -25,6 +25,7 @@ from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import SolveStatus
+from coalloc.solvers.traits import Trait
 
 SHARE = 0.8
 """Share of the remaining time of a portfolio after which it stops."""
@@ -170,11 +171,10 @@ def _run(incumbent: Incumbent) -> None:
             incumbent.prove(packing.end(low), METHOD.name)
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    if not (incumbent.is_free and incumbent.best and incumbent.criterion.objective.is_latest_end):
-        return False
+def _is_sized(incumbent: Incumbent) -> bool:
     packing = packing_of(incumbent.problem)
     return packing is not None and packing.steps(incumbent.cost) <= MAX_STEPS
 
 
-METHOD = Method("arc flow", _run, _accepts, share=SHARE, stage="solve", is_complete=True)
+NEEDS = Trait.MAKESPAN | Trait.UNTIED | Trait.SCHEDULE
+METHOD = Method("arc flow", _run, NEEDS, _is_sized, share=SHARE, stage="solve", is_complete=True)

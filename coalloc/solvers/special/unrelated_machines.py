@@ -26,6 +26,7 @@ from coalloc.solvers.bounds.safe_side import rounded
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import SolveStatus
+from coalloc.solvers.traits import Trait
 
 SHARE = 0.8
 """Share of the remaining time of a portfolio after which it stops."""
@@ -212,9 +213,12 @@ def _close(incumbent: Incumbent, machines: Machines, least: float) -> None:
         incumbent.take(_assignments(problem, machines, machine_of), METHOD.name)
 
 
-def _accepts(incumbent: Incumbent) -> bool:
-    is_asked = incumbent.is_free and incumbent.criterion.objective.is_latest_end
-    return is_asked and machines_of(incumbent.problem) is not None
-
-
-METHOD = Method("assignment", _run, _accepts, share=SHARE, stage="solve", is_complete=True)
+METHOD = Method(
+    "assignment",
+    _run,
+    Trait.MAKESPAN | Trait.UNTIED,
+    lambda incumbent: machines_of(incumbent.problem) is not None,
+    share=SHARE,
+    stage="solve",
+    is_complete=True,
+)

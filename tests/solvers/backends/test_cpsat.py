@@ -15,10 +15,11 @@ from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.backends.worker import GRACE
-from coalloc.solvers.incumbent import LARGE_FOR_SUMS, Incumbent
+from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.portfolio import SEARCHED_ON
 from coalloc.solvers.result import SolveOptions
 from coalloc.solvers.solve_state import SolveState
+from coalloc.solvers.traits import LARGE_FOR_SUMS
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import small_instance
 

@@ -17,7 +17,7 @@ from coalloc.rules.serial_sgs import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.effort import Effort
-from coalloc.solvers.search import annealing
+from coalloc.solvers.search import annealing, list_annealing
 from coalloc.solvers.search.annealing import improve
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import SmallSize, slotted_instances, small_instance
@@ -160,7 +160,7 @@ def test_a_portfolio_anneals_here_what_the_engine_does_not_take(monkeypatch: pyt
     # Lists of the engine know nothing of precedence: J2 after J0 is left to Python, and jobs without it are not.
     run: list[str] = []
     recorded = replace(annealing.METHOD, run=lambda incumbent: run.append(incumbent.problem.instance.name))
-    monkeypatch.setattr(portfolio, "METHODS", (list_schedules.METHOD, recorded))
+    monkeypatch.setattr(portfolio, "METHODS", (list_schedules.METHOD, list_annealing.METHOD, recorded))
     free = one_class(3.0, 3.0, 2.0, 2.0, 2.0).instance.replace(name="free")
     tied = free.replace(name="tied", jobs=[job.replace(after=("J0",) if job.id == "J2" else ()) for job in free.jobs])
     for instance in (free, tied):
