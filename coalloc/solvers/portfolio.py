@@ -137,7 +137,7 @@ def close(incumbent: Incumbent) -> None:
     with incumbent.resources:
         for method in rows:
             _run(method, incumbent, rows)
-        if not incumbent.is_closed and not any(method.is_complete and method.accepts(incumbent) for method in METHODS):
+        if not incumbent.is_closed and len(rows) == len(METHODS) and not _is_completed(incumbent):
             incumbent.state.add_to_message(SEARCHED_ON)
         while _may_go_on(incumbent):
             incumbent.attempt += 1
@@ -146,6 +146,11 @@ def close(incumbent: Incumbent) -> None:
                 break
     if not incumbent.is_closed:
         tell_limit(incumbent)
+
+
+def _is_completed(incumbent: Incumbent) -> bool:
+    """Return whether some complete method accepts what is open."""
+    return any(method.is_complete and method.accepts(incumbent) for method in METHODS)
 
 
 def tell_limit(incumbent: Incumbent) -> None:

@@ -7,6 +7,7 @@ import pytest
 import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.solvers import portfolio
+from coalloc.solvers.backends import cpsat
 from coalloc.solvers.result import MethodRun, SolveOptions
 from coalloc.solvers.solve_state import SolveState
 
@@ -20,7 +21,7 @@ def test_it_ends_where_no_method_has_anything_left_to_do(monkeypatch):
 def ran(**options):
     """Return the names of the methods that ran, where bounds and searches leave a gap."""
     instance = coalloc.generate("thesis-oas", seed=2)
-    result = coalloc.solve(instance, slot="1%", work_limit=20, **options)
+    result = coalloc.solve(instance, slot="1%", work_limit=5, **options)
     return [run.name for run in result.methods]
 
 
@@ -30,6 +31,22 @@ def test_methods_restrict_the_portfolio_and_without_leaves_some_out():
     assert ran(methods=["sampling", "beam search"], without=["sampling"]) == always  # no prices guide a beam
     assert "branch and bound over running sets" in ran()
     assert "branch and bound over running sets" not in ran(without=["branch and bound over running sets"])
+
+
+@pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
+def test_every_method_may_run_alone(monkeypatch, objective):
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    instance = coalloc.generate("thesis-oas", seed=2, jobs=4)
+    for name in {method.name for method in portfolio.METHODS}:
+        result = coalloc.solve(instance, slot="50%", objective=objective, work_limit=20, methods=[name])
+        assert {run.name for run in result.methods} <= {name, *portfolio.ALWAYS}
+        assert result.lower_bound <= result.objective
+
+
+def test_what_needs_another_method_does_not_run_without_it():
+    # The feasible-set LP is not solved, so nothing branches on its levels, and its prices guide no search.
+    names = ran(without=["feasible-set LP"])
+    assert not {"feasible-set LP by levels", "beam search", "branch and bound over running sets"} & {*names}
 
 
 def test_a_method_stands_in_where_the_better_one_is_left_out():

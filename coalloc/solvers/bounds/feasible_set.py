@@ -337,5 +337,12 @@ def _branch(incumbent: Incumbent) -> None:
     )
 
 
-BRANCHING = Method("feasible-set LP by levels", _branch, METHOD.needs, share=BRANCHING_SHARE, stage="bound")
+BRANCHING = Method(
+    "feasible-set LP by levels",
+    _branch,
+    METHOD.needs,
+    lambda incumbent: incumbent.kept(FeasibleSets) is not None,
+    share=BRANCHING_SHARE,
+    stage="bound",
+)
 BRIEF_BRANCHING = replace(BRANCHING, share=BRIEF_SHARE)
