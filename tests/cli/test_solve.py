@@ -344,3 +344,15 @@ def test_a_bound_that_proves_is_not_shown_below_the_objective(tiny):
     proven = replace(solved, objective=42219200.0, lower_bound=42219178.9)
     lines = dict(proven.lines())
     assert (lines["objective"], lines["bound"]) == ("11727.6 h (makespan)", "11727.6 h")
+
+
+def test_methods_are_chosen_by_name_and_shown(tiny, tmp_path):
+    file = tmp_path / "result.json"
+    chosen = ["--method", "feasible-set LP", "--method", "sampling", "--without", "sampling"]
+    solved = run("solve", tiny, "--verbose", *chosen, "--result", file)
+    result = read_result(file)
+    assert (result.options.methods, result.options.without) == (("feasible-set LP", "sampling"), ("sampling",))
+    assert solved.stdout.splitlines()[-len(result.methods) :] == [str(one) for one in result.methods]
+    refused = run("solve", tiny, "--without", "samplin")
+    sentence = "coalloc: unknown method 'samplin' in without (did you mean 'sampling'?)"
+    assert (solved.exit_code, refused.exit_code, refused.stderr.splitlines()) == (0, 2, [sentence])
