@@ -308,13 +308,14 @@ def line_of(name: str, of_family: Mapping[str, Sequence[Row]], noise: Mapping[st
     worst = Change(*(max((getattr(c, part) for c in changes.values()), default=0.0) for part in Change.__slots__))
     counts = [family for family, change in changes.items() if change.exceeds(noise[family])]
     ran = sum(name in row["ran"] for row in whole)
-    always = name in ALWAYS
+    is_measured = any(row["without"] == name for rows in of_family.values() for row in rows)
+    unmeasured = "always runs" if name in ALWAYS else "not measured" if ran else "did not run"
     return [
         name,
         ran,
         sum(name == row["closed"] for row in whole),
-        *(["", "", "", ""] if always else _shown(worst)),
-        "always runs" if always else ", ".join(counts) or ("none" if ran else "did not run"),
+        *(_shown(worst) if is_measured else ["", "", "", ""]),
+        (", ".join(counts) or "none") if is_measured else unmeasured,
     ]
 
 

@@ -45,7 +45,8 @@ def test_the_page_names_where_a_method_is_decisive_and_that_instances_are_absent
     rows = [row(0), row(0, seed=1), row(0, "sampling", objective=110.0, status="feasible")]
     page = ablation.report(rows, ["slots"], "rigid was left out", "command")
     assert "| sampling | slots | incumbent, proofs |" in page
-    assert "| list schedule | 0 | 0 |" in page
+    assert "| list schedule | 0 | 0 |  |  |  |  | always runs |" in page
+    assert "| model | 0 | 0 |  |  |  |  | did not run |" in page
     assert "rigid was left out." in page
 
 

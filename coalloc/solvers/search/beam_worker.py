@@ -99,6 +99,6 @@ def _hear(incumbent: Incumbent, worker: Worker) -> None:
 METHOD = Method(
     "parallel beam search",
     _run,
-    beam_search.METHOD.needs | Trait.NO_WORK_LIMIT,  # the cores take turns by it
+    beam_search.METHOD.needs | Trait.NO_WORK_LIMIT | Trait.CORES,  # the cores take turns by it
     lambda incumbent: incumbent.state.remaining > LOADING_TIME,
 )
