@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from coalloc.checker.rule import Case, Rule, Violation, counted, listed
-from coalloc.instance import visible
-from coalloc.instance.columns import column
+from coalloc.instance import column, visible
 from coalloc.schedule import Schedule
 
 

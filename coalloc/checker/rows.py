@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.checker.processor_sets import Floats, Groups, Ints, Sets, Spans, groups_of, sets_of
-from coalloc.instance import Instance, Job
-from coalloc.instance.columns import column
+from coalloc.instance import Instance, Job, column
 from coalloc.instance.processor_names import distinct
 from coalloc.instance.time_base import TimeBase
 from coalloc.schedule import Placement, Schedule
@@ -80,7 +79,8 @@ def rows_of(instance: Instance, schedule: Schedule) -> Rows:
     """Return running jobs and placements as columns; running jobs hold their nodes from 0, which is now, or later."""
     running, placements = instance.running, schedule.placements
     jobs, groups = _jobs(instance, placements), groups_of(instance.platform)
-    names, held = distinct([*(r.nodes for r in running), *column(placements, "nodes")])
+    nodes = column(placements, "nodes")
+    names, held = distinct([*(r.nodes for r in running), *nodes] if running else nodes)
     sets = sets_of(names, groups)
     start = np.concatenate([_column(r.start for r in running), column(placements, "start")])
     end = np.concatenate([_column(r.end for r in running), column(placements, "end")])

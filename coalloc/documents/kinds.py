@@ -10,16 +10,17 @@ import dataclasses
 import functools
 import os
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import pydantic
 
+from coalloc.documents.columns import FEW, Columns, Filling, many_of
 from coalloc.documents.errors import Fault, InstanceError
 from coalloc.documents.sentences import faults_of, shown
 from coalloc.documents.storage import FILE_LIMIT, FilePath, compressed, read_bytes, write_atomically
-from coalloc.documents.strict_json import layout, parse
+from coalloc.documents.strict_json import laid_out, parse, parse_in_blocks
 from coalloc.documents.values import LEFT_OUT, Value, Written
 
 V = TypeVar("V")
@@ -80,8 +81,13 @@ def load_document(path: FilePath, limit: int = FILE_LIMIT) -> tuple[Document, li
     InstanceError
         There is no object to look into: the file cannot be read, is no JSON or holds something else.
     """
+    return _document_in(read_bytes(path, limit), path)
+
+
+def _document_in(content: bytes, path: FilePath) -> tuple[Document, list[Fault]]:
+    """Return the object that the content of a file holds, and the faults of its JSON."""
     try:
-        document, faults = parse(read_bytes(path, limit))
+        document, faults = parse(content)
         if not isinstance(document, dict):
             raise ValueError(f"must contain a JSON object, got {shown(document)}")
     except InstanceError:
@@ -94,8 +100,25 @@ def load_document(path: FilePath, limit: int = FILE_LIMIT) -> tuple[Document, li
 
 def read_value(path: FilePath, kind: Kind[V], limit: int = FILE_LIMIT) -> V:
     """Return the value of a file; raises :class:`InstanceError` with every fault and its JSON path."""
-    document, faults = load_document(path, limit)
+    content = read_bytes(path, limit)
+    if content.count(b"{") > FEW:
+        try:
+            return value_of(_filled_document(content, kind), kind, [])
+        except (ValueError, OverflowError, InstanceError):
+            pass  # what is wrong is said of the document as a whole
+    document, faults = _document_in(content, path)
     return value_of(document, kind, faults, os.fspath(path))
+
+
+def _filled_document(content: bytes, kind: Kind[Any]) -> Document:
+    """Return the object that a text holds, with columns for the values of which it has many.
+
+    Raises ``ValueError`` or ``OverflowError`` where something is wrong with them, or there are none.
+    """
+    key, element = many_of(cast(Any, kind.value)) or ("", Value)
+    filling = Filling(element)
+    document = parse_in_blocks(content, key, FEW, filling.add)
+    return document | ({key: filling.filled} if key in document else {})
 
 
 def value_of(document: Document, kind: Kind[V], known_faults: list[Fault], source: str | None = None) -> V:
@@ -143,8 +166,16 @@ def write_value(value: V, path: FilePath, kind: Kind[V]) -> None:
     CoallocError
         It cannot be written; nothing is left behind then.
     """
-    content = (layout(document_of(value, kind)) + "\n").encode()
+    content = bytearray()
+    for piece in text_of(value, kind):
+        content += piece.encode()
+    content += b"\n"
     write_atomically(path, compressed(content) if os.fspath(path).endswith(".gz") else content)
+
+
+def text_of(value: V, kind: Kind[V]) -> Iterator[str]:
+    """Yield the pieces of the canonical text of a value."""
+    return laid_out(_document(value, kind, _objects))
 
 
 def document_of(value: V, kind: Kind[V]) -> Document:
@@ -153,12 +184,33 @@ def document_of(value: V, kind: Kind[V]) -> Document:
     Defaults are written, so that a file does not change its meaning with a later default; left out
     is only what is absent (``None`` or an empty list where that is the default, or what says as much: ``LEFT_OUT``).
     """
+    return _document(value, kind, lambda many: [*_objects(many)])
+
+
+def _document(value: V, kind: Kind[V], listed: Callable[[Columns[Any]], object]) -> Document:
+    """Return the document of a value, in which ``listed`` stands for columns."""
     fields = {key: getattr(value, key) for key in kind.head} | _present_fields(value)
     return {
         "format": kind.format,
         "version": max((kind.versions[0], *(_versions(value) if len(kind.versions) > 1 else ()))),
-        **{key: _plain(field) for key, field in fields.items()},
+        **{
+            key: listed(field) if isinstance(field, Columns) and len(field) else _plain(field)
+            for key, field in fields.items()
+        },
     }
+
+
+def _objects(many: Columns[Any]) -> Iterator[Document]:
+    """Yield the object of each value that columns hold."""
+    absents = {
+        name: absent for name, absent in _absents(cast(Any, many.cls)).items() if absent is ... or name in many.names
+    }
+    for contents in zip(*map(many.column, absents), strict=True):
+        yield {
+            name.rstrip("_"): _plain(content)
+            for (name, absent), content in zip(absents.items(), contents, strict=True)
+            if content != absent
+        }
 
 
 def _plain(part: Any) -> Any:
@@ -207,7 +259,7 @@ def _younger_fields(part: Any, version: int, path: str = "") -> Iterator[Fault]:
     for name in holders:
         inner = getattr(part, name)
         if isinstance(inner, Sequence):
-            for i, one in enumerate(inner):
+            for i, one in _elements(inner):
                 yield from _younger_fields(one, version, f"{path}{name}[{i}].")
         elif inner is not None:
             yield from _younger_fields(inner, version, f"{path}{name}.")
@@ -222,8 +274,16 @@ def _versions(part: Any) -> Iterator[int]:
             yield since
     for name in holders:
         inner = getattr(part, name)
-        for one in inner if isinstance(inner, Sequence) else () if inner is None else (inner,):
+        for _, one in _elements(inner) if isinstance(inner, Sequence) else () if inner is None else ((0, inner),):
             yield from _versions(one)
+
+
+def _elements(values: Sequence[Any]) -> Iterable[tuple[int, Any]]:
+    """Return values with their places; of columns those that may have a field which is younger than version 1."""
+    if isinstance(values, Columns):
+        young, holders = _ages(cast(Any, values.cls))
+        return values.stating([*young, *holders])
+    return enumerate(values)
 
 
 @functools.cache

@@ -86,7 +86,7 @@ def _bounded(stream: IO[bytes], limit: int) -> bytes:
     return bytes(content)
 
 
-def write_atomically(path: FilePath, content: str | bytes) -> None:
+def write_atomically(path: FilePath, content: str | bytes | bytearray) -> None:
     """Write a file as a whole: a temporary neighbour takes its name when it is complete.
 
     Text is written as UTF-8. Standard output (:data:`STANDARD_OUTPUT`), and what is no ordinary file, is written to
@@ -114,7 +114,7 @@ def is_device(path: FilePath) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def _write_to_standard_output(content: bytes) -> None:
+def _write_to_standard_output(content: bytes | bytearray) -> None:
     """Write all of it now; a reader that has gone (``coalloc ... | head``) is no fault."""
     sys.stdout.flush()
     try:
@@ -129,7 +129,7 @@ def leave_unread(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _replace(target: Path, content: bytes) -> None:
+def _replace(target: Path, content: bytes | bytearray) -> None:
     """Put a new file in the place of ``target``."""
     neighbour = target.with_name(f".coalloc-{secrets.token_hex(8)}.tmp")
     try:
@@ -160,7 +160,7 @@ def write_together(folder: FilePath, contents: Mapping[str, bytes]) -> None:
         raise CoallocError(f"{visible(os.fspath(folder))}: cannot be written: {reason_of(error)}") from None
 
 
-def compressed(content: bytes) -> bytes:
+def compressed(content: bytes | bytearray) -> bytes:
     """Return the content as a gzip file that depends on nothing else (no name, no time)."""
     return gzip.compress(content, mtime=0)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ CHUNK = 1 << 20
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 """An opening bracket is one level down, a closing one is one up (-1 as a signed byte)."""
+
+MARK = re.compile(r"[ \t\n\r]*([][{},:])[ \t\n\r]*")
+"""A character between the parts of a document, and the white space around it."""
 
 ENCODER = json.JSONEncoder(allow_nan=False)
 
@@ -71,6 +75,90 @@ def parse(content: bytes) -> tuple[object, list[Fault]]:
     except json.JSONDecodeError as error:
         raise ValueError(f"is not JSON: {_cause(error)} (line {error.lineno}, column {error.colno})") from None
     return document, list(_faults(document, ())) if hooks.found_faults else []
+
+
+class _Scanner:
+    """A text that is parsed from its first character on; whatever is wrong raises ``ValueError``."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._place = text, 0
+        decoder: Any = json.JSONDecoder(object_pairs_hook=_without_repetition, parse_constant=_refuse)
+        self._scan = decoder.scan_once
+
+    def part(self) -> object:
+        """Return the number, text, list or object that comes next."""
+        try:
+            part, self._place = self._scan(self._text, self._place)
+        except StopIteration:
+            raise ValueError("is not JSON") from None
+        return part
+
+    def mark(self, among: str) -> str:
+        """Return the next character, one of some, and skip the white space around it."""
+        found = MARK.match(self._text, self._place)
+        if found is None or found[1] not in among:
+            raise ValueError("is not JSON")
+        self._place = found.end()
+        return found[1]
+
+    def blocks(self, size: int) -> Iterator[list[object]]:
+        """Yield the elements of the list that comes next; it is not empty."""
+        self.mark("[")
+        is_open = True
+        while is_open:
+            block: list[object] = []
+            while is_open and len(block) < size:
+                block.append(self.part())
+                is_open = self.mark(",]") == ","
+            yield block
+
+    @property
+    def is_at_end(self) -> bool:
+        return self._place == len(self._text)
+
+
+def parse_in_blocks(content: bytes, key: str, size: int, take: Callable[[list[object]], None]) -> dict[str, object]:
+    """Return the object that a text holds, without the elements of its list ``key``, which are never held all at once.
+
+    ``take`` receives them in blocks of a size.
+
+    Raises
+    ------
+    ValueError
+        Something is wrong, or the list is empty: :func:`parse` says what.
+    """
+    if _is_deep(content):
+        raise ValueError("is nested too deeply")
+    scanner = _Scanner(content.decode("utf-8-sig"))
+    scanner.mark("{")
+    document: dict[str, object] = {}
+    is_open = True
+    while is_open:
+        name = scanner.part()
+        scanner.mark(":")
+        if not isinstance(name, str) or name in document:
+            raise ValueError("is no key, or occurs twice")
+        document[name] = None
+        if name == key:
+            for block in scanner.blocks(size):
+                take(block)
+        else:
+            document[name] = scanner.part()
+        is_open = scanner.mark(",}") == ","
+    if not scanner.is_at_end:
+        raise ValueError("is not JSON")
+    return document
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key occurs twice in the same object")
+    return made
+
+
+def _refuse(text: str) -> object:
+    raise ValueError(f"{text} is not finite")
 
 
 def _cause(error: json.JSONDecodeError) -> str:
@@ -159,20 +247,36 @@ def plain(part: Any) -> Any:
     return None if isinstance(number, float) and not math.isfinite(number) else number
 
 
-def layout(part: object, indent: str = "") -> str:
+def layout(part: object) -> str:
     """Return JSON text in which an object without inner objects stands on one line."""
+    return "".join(laid_out(part))
+
+
+def laid_out(part: object, indent: str = "") -> Iterator[str]:
+    """Yield the pieces of :func:`layout`; an iterator, which yields something, is a list that is not held."""
     if not _holds_objects(part):
-        return ENCODER.encode(part)
+        yield ENCODER.encode(part)
+        return
     inner = indent + "  "
+    before, after = "{}" if isinstance(part, dict) else "[]"
+    for key, one in _named(part):
+        yield f"{before}\n{inner}{key}"
+        yield from laid_out(one, inner)
+        before = ","
+    yield f"\n{indent}{after}"
+
+
+def _named(part: Any) -> Iterator[tuple[str, object]]:
+    """Yield the parts of an object or a list, each with what stands before it."""
     if isinstance(part, dict):
-        lines = [f"{inner}{ENCODER.encode(key)}: {layout(value, inner)}" for key, value in part.items()]
-        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
-    assert isinstance(part, list)
-    return "[\n" + ",\n".join(inner + layout(value, inner) for value in part) + f"\n{indent}]"
+        return ((f"{ENCODER.encode(key)}: ", one) for key, one in part.items())
+    return (("", one) for one in part)
 
 
 def _holds_objects(part: object) -> bool:
     """Return whether there are objects (or lists of lists) below the first level."""
     if isinstance(part, list):
         return any(isinstance(value, (dict, list)) for value in part)
-    return isinstance(part, dict) and any(isinstance(value, dict) or _holds_objects(value) for value in part.values())
+    if isinstance(part, dict):
+        return any(isinstance(value, dict) or _holds_objects(value) for value in part.values())
+    return isinstance(part, Iterator)

@@ -52,6 +52,9 @@ LEFT_OUT = {"left out": True}
 SINCE_2, SINCE_3 = {"since": 2}, {"since": 3}
 """Metadata of a field that files have from version 2, or 3, on."""
 
+SAME_AS = "same as"
+"""Key of metadata: the field whose content is the default of this one."""
+
 CONFIG = pydantic.ConfigDict(extra="forbid", populate_by_name=True)
 
 T = TypeVar("T")

@@ -3,6 +3,7 @@
 from dataclasses import fields
 
 from coalloc.documents.arguments import public
+from coalloc.documents.columns import column
 from coalloc.documents.errors import CoallocError, Fault, InstanceError
 from coalloc.documents.text import visible
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
@@ -50,6 +51,7 @@ __all__ = [
     "UnsupportedFeature",
     "Window",
     "as_resources",
+    "column",
     "public",
     "read_instance",
     "read_platform",

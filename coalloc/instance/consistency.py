@@ -15,11 +15,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from coalloc.documents.columns import Columns
 from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
 from coalloc.documents.text import quoted
 from coalloc.instance import read
-from coalloc.instance.columns import Columns
 from coalloc.instance.features import FEATURES
 from coalloc.instance.features.feature import Stated
 from coalloc.instance.processor_names import MAX_PROCESSORS, NO_NUMBER, ProcessorNames, Range
@@ -141,8 +141,8 @@ def _size_faults(jobs: Sequence[object], processors: int) -> list[Fault]:
 
 def _saying(jobs: Sequence[Any]) -> list[tuple[int, Any]]:
     """Return the jobs, with their places, that may say something of others or of where they run: few of most."""
-    if isinstance(jobs, Columns) and jobs.names.isdisjoint(SAYING):
-        return []
+    if isinstance(jobs, Columns):
+        return [*jobs.stating(SAYING)]
     said_by = attrgetter(*SAYING)
     try:
         return [(i, job) for i, job in enumerate(jobs) if any(said_by(job))]

@@ -13,9 +13,8 @@ import os
 
 from coalloc.documents.arguments import public
 from coalloc.documents.errors import Fault
-from coalloc.documents.kinds import Document, Kind, document_of, load_document, read_value, value_of, write_value
+from coalloc.documents.kinds import Document, Kind, load_document, read_value, text_of, value_of, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
-from coalloc.documents.strict_json import layout
 from coalloc.documents.values import Text, Value, value
 from coalloc.instance.consistency import platform_faults, workload_faults
 from coalloc.instance.instance import Instance
@@ -48,7 +47,10 @@ HELD_PLATFORM = Kind("platform", _PlatformHolder, ("platform",), _held_platform_
 
 def instance_hash(instance: Instance) -> str:
     """Return the SHA-256 of the canonical file of an instance, in hexadecimal."""
-    return hashlib.sha256(layout(document_of(instance, INSTANCE)).encode()).hexdigest()
+    digest = hashlib.sha256()
+    for piece in text_of(instance, INSTANCE):
+        digest.update(piece.encode())
+    return digest.hexdigest()
 
 
 @public

@@ -9,10 +9,10 @@ from functools import cached_property
 
 from coalloc.display.html import heading, table
 from coalloc.display.wording import plural
+from coalloc.documents.columns import Many, by_name, column
 from coalloc.documents.errors import CoallocError, InstanceError
 from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, NONE, SINCE_2, SINCE_3, Listed, Seconds, Text, Value, value
-from coalloc.instance.columns import Many, by_name, column
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.features import FEATURES
 from coalloc.instance.job import Job, longest_stated_time, resources_asked

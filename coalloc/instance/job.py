@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Self, cast
 
+from coalloc.documents.columns import column
 from coalloc.documents.values import (
     LEFT_OUT,
     NO_AMOUNTS,
     NO_SECONDS,
     NONE,
+    SAME_AS,
     SINCE_2,
     SINCE_3,
     AmountsField,
@@ -32,7 +34,6 @@ from coalloc.documents.values import (
     value,
 )
 from coalloc.instance.clusters import NodeGroup
-from coalloc.instance.columns import column
 from coalloc.instance.lags import Lag
 
 
@@ -176,7 +177,7 @@ class Job(Value):
     processing_share: Share = 1.0
     task_bandwidth: NonNegative = 0.0
     arrival: Seconds = 0.0
-    estimate: PositiveSeconds = cast(float, None)
+    estimate: PositiveSeconds = field(default=cast(float, None), metadata={SAME_AS: "base_time"})
     user: Text | None = None
     memory: NonNegative | None = None
     energy_estimate: NonNegative | None = None

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from coalloc.instance.clusters import Cluster
 from coalloc.instance.processor_names import (
     NO_NUMBER,
-    PACKED,
     Ints,
     ProcessorNames,
+    ProcessorSets,
     RangeColumns,
     distinct,
     range_columns,
@@ -88,15 +88,10 @@ def numbering_of(clusters: Sequence[Cluster]) -> Numbering:
 # ------------------------------------------------------------------------------ from numbers to names
 
 
-def names_of(numbering: Numbering, num_sets: int, intervals: Intervals) -> list[ProcessorNames]:
+def names_of(numbering: Numbering, num_sets: int, intervals: Intervals) -> ProcessorSets:
     """Return the names of sets of processors; the intervals of a set are in order and apart."""
     holder, table = _joined(*_ranges_within_stretches(numbering, intervals))
-    packed = table.astype(np.int32).tobytes()
-    stops = (np.searchsorted(holder, np.arange(num_sets), side="right") * PACKED.size).tolist()
-    return [
-        ProcessorNames.packed(numbering.clusters, packed[begin:stop])
-        for begin, stop in zip([0, *stops], stops, strict=False)
-    ]
+    return ProcessorSets.of_ranges(RangeColumns(numbering.clusters, holder, *table.T), num_sets)
 
 
 def _ranges_within_stretches(numbering: Numbering, intervals: Intervals) -> tuple[Ints, Ints]:

@@ -9,6 +9,7 @@ never taken for a name.
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
@@ -329,21 +330,35 @@ class ProcessorSets(Sequence[ProcessorNames]):
 
     __slots__ = ("_clusters", "_packed", "_stops", "_which")
 
-    def __init__(self, sets: Sequence[ProcessorNames]) -> None:
+    def __init__(self, clusters: tuple[str, ...], packed: bytes, stops: Ints, which: NDArray[np.int32]) -> None:
+        self._clusters, self._packed, self._stops, self._which = clusters, packed, stops, which
+
+    @classmethod
+    def of(cls, sets: Sequence[ProcessorNames]) -> ProcessorSets:
+        """Return sets as columns."""
         unique, which = distinct(sets)
-        ranges = range_columns(unique)
+        return cls.of_ranges(range_columns(unique), len(unique), which)
+
+    @classmethod
+    def of_ranges(cls, ranges: RangeColumns, number: int, which: Ints | None = None) -> ProcessorSets:
+        """Return ``number`` sets of ranges, each as long as can be; without ``which`` as they are."""
         columns = (ranges.cluster, ranges.first, ranges.last, ranges.first_core, ranges.last_core)
-        self._clusters = ranges.clusters
-        self._packed = np.stack(columns, axis=1).astype(np.int32).tobytes()
-        self._stops = np.searchsorted(ranges.holder, np.arange(-1, len(unique)), side="right") * PACKED.size
-        self._which = which.astype(np.int32)
+        packed = np.stack(columns, axis=1).astype(np.int32).tobytes()
+        stops = np.searchsorted(ranges.holder, np.arange(-1, number), side="right") * PACKED.size
+        return cls(ranges.clusters, packed, stops, (np.arange(number) if which is None else which).astype(np.int32))
 
     @property
-    def distinct(self) -> tuple[list[ProcessorNames], Ints]:
+    def ranges(self) -> RangeColumns:
+        """The ranges of the sets that are held."""
+        table = np.frombuffer(self._packed, dtype=np.int32).reshape(-1, 5).astype(np.int64)
+        counts = np.diff(self._stops) // PACKED.size
+        return RangeColumns(self._clusters, np.repeat(np.arange(len(counts)), counts), *table.T)
+
+    @property
+    def distinct(self) -> tuple[ProcessorSets, Ints]:
         """The sets that are held, and which of them each is."""
-        stops = self._stops.tolist()
-        made = [self._made(*bounds) for bounds in itertools.pairwise(stops)]
-        return made, self._which.astype(np.int64)
+        every = np.arange(len(self._stops) - 1, dtype=np.int32)
+        return ProcessorSets(self._clusters, self._packed, self._stops, every), self._which.astype(np.int64)
 
     def _made(self, begin: int, stop: int) -> ProcessorNames:
         return ProcessorNames.packed(self._clusters, self._packed[begin:stop])
@@ -352,8 +367,8 @@ class ProcessorSets(Sequence[ProcessorNames]):
         return len(self._which)
 
     def __iter__(self) -> Iterator[ProcessorNames]:
-        made, which = self.distinct
-        return map(made.__getitem__, which.tolist())
+        made = [self._made(*bounds) for bounds in itertools.pairwise(self._stops.tolist())]
+        return map(made.__getitem__, self._which.tolist())
 
     @overload
     def __getitem__(self, place: int) -> ProcessorNames: ...
@@ -361,13 +376,23 @@ class ProcessorSets(Sequence[ProcessorNames]):
     def __getitem__(self, place: slice) -> ProcessorSets: ...
     def __getitem__(self, place: int | slice) -> ProcessorNames | ProcessorSets:
         if isinstance(place, slice):
-            return ProcessorSets([*self][place])
+            return ProcessorSets(self._clusters, self._packed, self._stops, self._which[place])
         begin, stop = self._stops[self._which[place] :][:2]
         return self._made(begin, stop)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(map(operator.eq, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
 
 def range_columns(sets: Sequence[ProcessorNames]) -> RangeColumns:
-    """Return the ranges of sets of names as columns, in the order of the sets."""
+    """Return the ranges of sets of names as columns, in the order of the sets; of columns those of the sets held."""
+    if isinstance(sets, ProcessorSets):
+        return sets.ranges
     offsets: dict[tuple[str, ...], int] = {}
     clusters: list[str] = []
     for names in sets:
@@ -380,7 +405,7 @@ def range_columns(sets: Sequence[ProcessorNames]) -> RangeColumns:
     return RangeColumns(tuple(clusters), np.repeat(np.arange(len(sets)), counts), *table.T)
 
 
-def distinct(sets: Sequence[ProcessorNames]) -> tuple[list[ProcessorNames], Ints]:
+def distinct(sets: Sequence[ProcessorNames]) -> tuple[Sequence[ProcessorNames], Ints]:
     """Return the sets without those that are the same object as one before, and which of them each is."""
     if isinstance(sets, ProcessorSets):
         return sets.distinct

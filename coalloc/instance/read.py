@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from coalloc.documents.columns import Columns
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
-from coalloc.instance.columns import Columns
 from coalloc.instance.processor_names import ProcessorNames, Range
 
 E = TypeVar("E")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from coalloc.engine import engine
 from coalloc.instance import Instance
 from coalloc.instance.numbering import Intervals, intervals_of, names_of, places_within
-from coalloc.instance.processor_names import ProcessorNames
+from coalloc.instance.processor_names import ProcessorSets
 
 if TYPE_CHECKING:
     from coalloc.problem.allocation import Allocation, NodeClass
@@ -38,9 +38,7 @@ class Occupation:
     allocation: Allocation
 
 
-def assign_nodes(
-    instance: Instance, classes: Sequence[NodeClass], intervals: Sequence[Occupation]
-) -> list[ProcessorNames]:
+def assign_nodes(instance: Instance, classes: Sequence[NodeClass], intervals: Sequence[Occupation]) -> ProcessorSets:
     """Colour intervals with processors: return the names for each interval, in the order given.
 
     Within a class intervals are coloured by start with the lowest free processors; jobs that run

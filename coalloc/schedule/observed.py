@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.documents.columns import column
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.columns import column
 from coalloc.instance.numbering import Intervals, UnknownProcessorError, intervals_of, places_within
 from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import capacity_limit

@@ -7,6 +7,7 @@ valid is for :mod:`coalloc.checker` to say.
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
@@ -18,10 +19,10 @@ from coalloc.display.chart import MOST_BARS, MOST_ROWS, Bar, in_order, svg
 from coalloc.display.html import heading, table
 from coalloc.display.wording import duration_text, plural
 from coalloc.documents.arguments import public
+from coalloc.documents.columns import Columns, Many, by_name, column
 from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, SINCE_2, PositiveSeconds, Text, Value, value
 from coalloc.instance import Instance
-from coalloc.instance.columns import Many, by_name, column
 from coalloc.instance.processor_names import NamesField
 from coalloc.schedule.naming import Occupation, assign_nodes
 from coalloc.system.garbage import no_collection
@@ -228,9 +229,12 @@ def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule
         for id, a in zip(ids, chosen, strict=True)
     ]
     nodes = assign_nodes(problem.instance, problem.classes, intervals)
-    shapes = (problem.allocations.shape_number(a.job, a.mode.allocation) for a in chosen)
-    placements = (
-        Placement(i.job, float(i.start), float(i.end), names, shape=shape)
-        for i, names, shape in zip(intervals, nodes, shapes, strict=True)
-    )
-    return Schedule(tuple(placements), slot=problem.slot, instance=problem.instance.name)
+    columns: dict[str, Sequence[object]] = {
+        "job": ids,
+        "start": array("d", [i.start for i in intervals]),
+        "end": array("d", [i.end for i in intervals]),
+        "nodes": nodes,
+    }
+    if "shapes" in problem.instance.features:
+        columns["shape"] = [problem.allocations.shape_number(a.job, a.mode.allocation) for a in chosen]
+    return Schedule(Columns(Placement, columns), slot=problem.slot, instance=problem.instance.name)

@@ -14,9 +14,9 @@ from heapq import merge
 
 import numpy as np
 
+from coalloc.documents.columns import column
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resources
-from coalloc.instance.columns import column
 from coalloc.problem.execution import execution_time
 from coalloc.simulator.clock import Change, Clock, Handler, Kind, Passes
 from coalloc.simulator.contention import Contention

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from coalloc.documents.columns import column
 from coalloc.documents.text import quoted
 from coalloc.instance import Instance
-from coalloc.instance.columns import column
 from coalloc.instance.features import FEATURES, UnsupportedFeature
 from coalloc.simulator.gangs import Gang, gangs_of
 

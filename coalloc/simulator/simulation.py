@@ -8,9 +8,9 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from coalloc.checker import check
+from coalloc.documents.columns import Columns, column
 from coalloc.documents.errors import InternalError
 from coalloc.instance import CoallocError, Instance, InstanceError
-from coalloc.instance.columns import Columns, column
 from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.numbering import names_of
 from coalloc.instance.processor_names import ProcessorNames, ProcessorSets
@@ -118,7 +118,7 @@ def schedule_of_run(instance: Instance, run: Run) -> Schedule:
         "job": column(instance.jobs, "id"),
         "start": array("d", run.starts),
         "end": array("d", run.ends),
-        "nodes": ProcessorSets([names[processors] for processors in run.processors]),
+        "nodes": ProcessorSets.of([names[processors] for processors in run.processors]),
     }
     if run.killed:
         columns["outcome"] = ["killed" if index in run.killed else "completed" for index in jobs]

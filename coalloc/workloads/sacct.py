@@ -15,10 +15,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from coalloc.documents.arguments import public
+from coalloc.documents.columns import Columns
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
-from coalloc.instance.columns import Columns
 from coalloc.workloads.sacct_records import Drop, SacctRecord, Unit, read_records
 from coalloc.workloads.swf import Broken, chosen_platform, no_jobs, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord

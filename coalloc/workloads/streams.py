@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from coalloc.documents.columns import gathered
 from coalloc.documents.values import NonNegative, Positive, Share, value
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
@@ -64,7 +65,7 @@ class Stream(Generator):
         platform = self.platform()
         shares = draw_shares(rng, self.share_low, self.share_high, self.jobs)
         bandwidths = draw_bsbw(rng, self.bsbw_low, self.bsbw_high, self.jobs)
-        jobs = tuple(
+        jobs = (
             Job(
                 f"J{number}",
                 tasks=count,
@@ -87,7 +88,7 @@ class Stream(Generator):
                 start=1,
             )
         )
-        return Instance(platform, jobs, name=name)
+        return Instance(platform, gathered(Job, jobs), name=name)
 
 
 @value()

@@ -20,13 +20,13 @@ import numpy as np
 from pydantic import Field
 
 from coalloc.documents.arguments import Seed, public
+from coalloc.documents.columns import Columns
 from coalloc.documents.errors import ArgumentError
 from coalloc.documents.sentences import shown
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
 from coalloc.documents.values import NonNegative, Share, Text, Value, value
 from coalloc.instance import Cluster, CoallocError, Fault, Instance, InstanceError, Job, NodeGroup, Platform
-from coalloc.instance.columns import Columns
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import order_faults
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records

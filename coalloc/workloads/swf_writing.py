@@ -17,10 +17,10 @@ from enum import StrEnum
 from importlib import metadata
 
 from coalloc.documents.arguments import public
+from coalloc.documents.columns import column
 from coalloc.documents.storage import FilePath, compressed, write_atomically
 from coalloc.documents.text import quoted, shortened, visible
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.columns import column
 from coalloc.schedule import Placement, Schedule
 from coalloc.workloads.swf_records import LARGEST_WHOLE, SwfRecord
 from coalloc.workloads.swf_rules import counted

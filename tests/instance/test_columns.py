@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from array import array
 from dataclasses import fields
@@ -14,9 +15,9 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc import Cluster, Instance, InstanceError, Job, NodeGroup, Placement, Platform
+from coalloc.documents.columns import FEW, Columns, by_name, column, gathered
 from coalloc.documents.kinds import document_of
-from coalloc.instance.columns import Columns, by_name, column
-from coalloc.instance.files import INSTANCE
+from coalloc.instance.files import INSTANCE, instance_hash
 from coalloc.instance.processor_names import ProcessorNames
 from tests.instance.test_features import EXAMPLES
 from tests.strategies import LAW
@@ -112,3 +113,70 @@ def test_columns_of_other_values_are_no_jobs():
     placements = Columns(Placement, {"job": ["J1"], "start": [0.0], "end": [1.0], "nodes": [ProcessorNames(["C1/0"])]})
     with pytest.raises(InstanceError, match=r"jobs\[0\]: must be an object"):
         Instance(POOL, placements)
+
+
+def written(tmp_path, change=lambda job, n: None):
+    """Return the file of an instance of more jobs than are held as objects, each changed as it was parsed."""
+    plain = [{"id": f"J{n}", "tasks": 1 + n % 4, "base_time": 1 + n, "user": f"u{n % 3}"} for n in range(2 * FEW + 7)]
+    document = document_of(Instance(POOL, JOBS), INSTANCE) | {"version": 3, "jobs": plain}
+    for n, job in enumerate(plain):
+        change(job, n)
+    path = tmp_path / "instance.json"
+    path.write_text(json.dumps(document))
+    return path, document
+
+
+def partly(job, n):
+    """State fields of some jobs alone: in no block, in all, from the second block on, in turn."""
+    job |= {"arrival": n / 2} if n >= FEW else {}
+    job |= {"estimate": 2.0 * n + 1} if n % 2 else {}
+    job |= {"after": [f"J{n - 1}"]} if n % FEW == 5 else {}
+    job |= {"lags": [{"after": "J0", "from": "start", "min": 1.0}], "times": {}} if n == FEW + 9 else {}
+
+
+@pytest.mark.parametrize("change", [lambda job, n: None, partly], ids=["plain", "partly"])
+def test_many_jobs_of_a_file_are_columns_that_equal_its_jobs(tmp_path, change):
+    path, document = written(tmp_path, change)
+    instance = coalloc.read_instance(path)
+    plain = Instance(POOL, tuple(Job(**as_argument(job)) for job in document["jobs"]), name=instance.name)
+    assert type(instance.jobs) is Columns
+    assert instance == plain
+    assert document_of(instance, INSTANCE) == document_of(plain, INSTANCE)
+    assert instance_hash(instance) == instance_hash(plain)
+    texts = []
+    for one in (instance, plain):
+        coalloc.write_instance(one, tmp_path / "again.json")
+        texts.append((tmp_path / "again.json").read_bytes())
+    assert texts[0] == texts[1]
+    assert coalloc.read_instance(tmp_path / "again.json") == instance
+
+
+def as_argument(job):
+    """Return a parsed job as the arguments that make it."""
+    return job | {"lags": [coalloc.Lag(lag["after"], "start", lag["min"]) for lag in job.get("lags", [])]}
+
+
+WRONG = {
+    "jobs[3].tasks: must be at least 1, got 0": lambda job: job.update(tasks=0),
+    "jobs[3].tasks: must be an integer, got 2.5": lambda job: job.update(tasks=2.5),
+    "jobs[3].base_time: is missing": lambda job: job.pop("base_time"),
+    "jobs[3].estimate: must be a number, got null": lambda job: job.update(estimate=None),
+    "jobs[3].arrival: must be finite, got NaN": lambda job: job.update(arrival=float("nan")),
+    "jobs[3].id: must not repeat the job id 'J1' of jobs[1].id": lambda job: job.update(id="J1"),
+    "jobs[3].eligible[0]: must be a cluster of the platform, got 'C9'": lambda job: job.update(eligible=["C9"]),
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_an_error_among_many_jobs_has_the_words_of_one_among_few(tmp_path, line):
+    path, _ = written(tmp_path, lambda job, n: WRONG[line](job) if n == 3 else None)
+    with pytest.raises(InstanceError) as caught:
+        coalloc.read_instance(path)
+    assert str(caught.value).splitlines() == [f"{path}: {line}"] or line in str(caught.value)
+
+
+def test_many_values_that_are_made_one_after_another_become_columns():
+    jobs = [Job(f"J{n}", 1, 1.0 + n, user="u" if n > FEW else None) for n in range(3 * FEW)]
+    assert type(gathered(Job, iter(jobs))) is Columns
+    assert gathered(Job, iter(jobs)) == tuple(jobs)
+    assert gathered(Job, iter(jobs[:FEW])) == tuple(jobs[:FEW])

@@ -100,7 +100,7 @@ def test_sets_as_columns_are_the_sets_that_are_given(some, numbers):
     # The same object several times, equal ones, and clusters that come in different orders.
     given_sets = [ProcessorNames(given_texts) for given_texts in some]
     listed = [given_sets[number] for number in numbers if number < len(given_sets)]
-    sets = ProcessorSets(listed)
+    sets = ProcessorSets.of(listed)
     assert [*sets] == listed
     assert [sets[i] for i in range(-len(listed), len(listed))] == [*listed, *listed]
     assert [*sets[1:-1]] == listed[1:-1]

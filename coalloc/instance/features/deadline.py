@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from coalloc.display.wording import instant_text
-from coalloc.instance.columns import column
+from coalloc.documents.columns import column
 from coalloc.instance.constraints import TimeBounds
 from coalloc.instance.features.feature import Feature, conditions_of
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from coalloc.documents.columns import column
 from coalloc.documents.errors import CoallocError, Fault
 from coalloc.documents.text import quoted
-from coalloc.instance.columns import column
 from coalloc.instance.constraints import Declaration
 from coalloc.instance.job import Job
 

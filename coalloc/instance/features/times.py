@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from coalloc.documents.columns import column
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
 from coalloc.instance import read
-from coalloc.instance.columns import column
 from coalloc.instance.features.feature import Feature, Stated
 
 
