@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from coalloc.certificates.schema import CERTIFICATE
 from coalloc.documents.arguments import public
 from coalloc.documents.json_schema import Schema, schema_of
 from coalloc.documents.kinds import Kind
@@ -22,7 +23,7 @@ def schema(kind: str) -> Schema:
 
     Parameters
     ----------
-    kind : {"instance", "platform", "schedule", "result"}
+    kind : {"instance", "platform", "schedule", "result", "certificate"}
         The kind of file.
 
     Returns
@@ -41,6 +42,8 @@ def schema(kind: str) -> Schema:
     >>> coalloc.io.schema("schedule")["required"]
     ['format', 'version', 'placements']
     """
+    if kind == "certificate":
+        return CERTIFICATE
     if kind not in KINDS:
-        raise CoallocError(f"unknown file format {shown(kind)}; available: {', '.join(KINDS)}")
+        raise CoallocError(f"unknown file format {shown(kind)}; available: {', '.join(KINDS)}, certificate")
     return schema_of(KINDS[kind])

@@ -14,6 +14,7 @@ import typer
 from coalloc.cli import (
     audit,
     bench,
+    certify,
     check,
     compare,
     convert,
@@ -78,6 +79,8 @@ def versions(as_json: Json = False, _: Quiet = False) -> ExitCode:
 app.command(epilog=solve.EXAMPLES, cls=Command)(solve.solve)
 app.command(epilog=simulate.EXAMPLES, cls=Command)(simulate.simulate)
 app.command(epilog=check.EXAMPLES, cls=Command)(check.check)
+app.command(epilog=certify.EXAMPLES, cls=Command)(certify.certify)
+app.command(epilog=certify.VERIFY_EXAMPLES, cls=Command)(certify.verify)
 app.command(epilog=explain.EXAMPLES, cls=Command)(explain.explain)
 app.command(epilog=compare.EXAMPLES, cls=Command)(compare.compare)
 app.command(epilog=audit.EXAMPLES, cls=Command)(audit.audit)

@@ -11,7 +11,9 @@ from coalloc.cli.errors import ExitCode
 from coalloc.cli.options import Quiet
 from coalloc.cli.output import say_json
 
-Kind = Annotated[str, Argument(metavar="KIND", help="File format: instance, platform, schedule or result.")]
+Kind = Annotated[
+    str, Argument(metavar="KIND", help="File format: instance, platform, schedule, result or certificate.")
+]
 
 
 def schema(kind: Kind, _: Quiet = False) -> ExitCode:

@@ -177,6 +177,14 @@ ResultFile = Annotated[
         callback=no_picture,
     ),
 ]
+CertificateFile = Annotated[
+    Path | None,
+    Option(
+        metavar="FILE",
+        help="Certificate file to write: a proof of optimality that coalloc verify has accepted, .json or .json.gz.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 ModelFile = Annotated[
     Path | None,
     Option(metavar="MODEL", help="Model file to write before the solve: .lp or .mps.", rich_help_panel=OUTPUT),
@@ -237,6 +245,7 @@ def solve(
     start: StartFile = None,
     output: ScheduleFile = None,
     result: ResultFile = None,
+    certificate: CertificateFile = None,
     plot: GanttFile = None,
     progress_plot: ProgressFile = None,
     write_model: ModelFile = None,
@@ -245,7 +254,7 @@ def solve(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Solve an instance: find a schedule and a lower bound, and prove optimality if the limits allow."""
-    files = ResultFiles(output, result, () if plot is None else (plot,), write_model, progress_plot)
+    files = ResultFiles(output, result, () if plot is None else (plot,), write_model, progress_plot, certificate)
     _check_outputs(files, inputs=(file, start, fixed))
     _check_formulation(model, formulation, slot)
     instance = read_instance(file)
@@ -301,7 +310,10 @@ def _check_outputs(files: ResultFiles, inputs: tuple[str | Path | None, ...]) ->
 
         model_format(files.model)
     named = {"--output": files.schedule, "--result": files.result, "--plot": next(iter(files.plots), None)}
-    check_writable(named | {"--progress-plot": files.progress, "--write-model": files.model}, inputs)
+    check_writable(
+        named | {"--progress-plot": files.progress, "--write-model": files.model, "--certificate": files.certificate},
+        inputs,
+    )
 
 
 def _write_model(instance: coalloc.Instance, options: dict[str, Any], path: Path) -> None:

@@ -31,6 +31,7 @@ class ResultFiles:
     plots: tuple[Path, ...] = ()
     model: Path | None = None
     progress: Path | None = None
+    certificate: Path | None = None
     unit: Literal["h"] | None = None
 
     def write(self, instance: Instance, result: SolveResult) -> Written:
@@ -45,6 +46,12 @@ class ResultFiles:
                 written.write("schedule", self.schedule, partial(coalloc.write_schedule, result.schedule))
             for plot in self.plots:
                 written.write("gantt", plot, partial(coalloc.gantt, instance, result.schedule, unit=self.unit))
+        if self.certificate is not None:
+            certificate = result.certificate(result.options.time_limit)
+            if certificate:
+                written.write("certificate", self.certificate, certificate.write)
+            else:
+                written.fields.append(("certificate", f"none ({certificate.reason})"))
         if self.progress is not None and result.trace:
             written.write("progress", self.progress, partial(coalloc.plot.progress_plot, result))
         return written
@@ -52,7 +59,7 @@ class ResultFiles:
     @property
     def all(self) -> tuple[Path, ...]:
         """Every file."""
-        files = (self.schedule, self.result, *self.plots, self.model, self.progress)
+        files = (self.schedule, self.result, *self.plots, self.model, self.progress, self.certificate)
         return tuple(path for path in files if path is not None)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from coalloc.instance.files import instance_hash
 from coalloc.problem import Links
 from coalloc.problem.allocation import Scope
 from coalloc.schedule import Schedule
+from coalloc.solvers.certificate import Certificate
 
 Model = Literal["oas", "pas", "cbs", "jpr"]
 StoppedBy = Literal["proof", "gap", "time", "work", "interrupt", "failure"]
@@ -452,6 +454,32 @@ class SolveResult:
     def gap(self) -> float | None:
         """Relative optimality gap: (objective - lower bound) / objective; None if either is unknown."""
         return relative_gap(self.objective, self.lower_bound)
+
+    def certificate(self, time_limit: float | None = 60.0) -> Certificate:
+        """Return a certificate that the schedule is optimal: a new proof, which ``coalloc-verify`` has accepted.
+
+        Parameters
+        ----------
+        time_limit : float or None, default 60.0
+            Seconds for the proof; None: no limit.
+
+        Returns
+        -------
+        Certificate
+            It is false where there is none; ``reason`` then says why.
+
+        Examples
+        --------
+        >>> import coalloc
+        >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0)
+        >>> print(result.certificate())
+        proved: no schedule ends before 500 s (slots of 50 s, strict links, scope platform)
+        proved: the schedule is valid, and ends at 500 s
+        proved: it is optimal (makespan 500 s, tolerance 0 s)
+        """
+        certify = importlib.import_module("coalloc.certificates").certify  # above this package: it calls solvers
+        found: Certificate = certify(self, time_limit)
+        return found
 
     @property
     def _summary(self) -> str:

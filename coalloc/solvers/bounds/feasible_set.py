@@ -114,6 +114,11 @@ class FeasibleSets:
         self._roots: list[Root] = []
         self._pairs = WidePairs(problem)
 
+    @property
+    def roots(self) -> list[Root]:
+        """The LPs that were solved, the one of the greatest bound first."""
+        return sorted(self._roots, key=lambda root: -root.bound)
+
     def bound(
         self, *, time_limit: float = math.inf, target: float = math.inf, on_bound: Callable[[float], None] | None = None
     ) -> float:

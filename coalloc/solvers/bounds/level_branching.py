@@ -85,14 +85,14 @@ def branch(
         yield bound
         if bound >= target or node.split is None or len(nodes) + 2 > max_nodes:
             return
-        for allowed in _children(node.allowed, *node.split):
+        for allowed in children(node.allowed, *node.split):
             search = root.search_within(allowed, node.values, node.sets)
             lower = _solved(problem, root, search, target, deadline)
             heapq.heappush(nodes, _node(root, next(numbers), allowed, search, max(node.bound, lower)))
 
 
 def _node(root: Root, number: int, allowed: Allowed, search: ColumnGeneration, bound: float) -> _Node:
-    split = _split(root, allowed, search.level_shares())
+    split = split_of(root, allowed, search.level_shares())
     return _Node(bound, number, allowed, search.values, search.sets, split)
 
 
@@ -106,7 +106,7 @@ def _solved(problem: Problem, root: Root, search: ColumnGeneration, target: floa
     return release + search.bound
 
 
-def _split(root: Root, allowed: Allowed, level_shares: Sequence[Sequence[float]]) -> tuple[int, int] | None:
+def split_of(root: Root, allowed: Allowed, level_shares: Sequence[Sequence[float]]) -> tuple[int, int] | None:
     """Return the threshold that parts most work, by tasks and by what the levels differ in ticks."""
     best, chosen = 0.0, None
     for j, (job, shares) in enumerate(zip(root.suffix.jobs, level_shares, strict=True)):
@@ -120,7 +120,7 @@ def _split(root: Root, allowed: Allowed, level_shares: Sequence[Sequence[float]]
     return chosen
 
 
-def _children(allowed: Allowed, j: int, level: int) -> Iterator[Allowed]:
+def children(allowed: Allowed, j: int, level: int) -> Iterator[Allowed]:
     """Yield the ranges with one job at most at a level, and above it."""
     first, last = allowed[j]
     for part in ((first, level), (level + 1, last)):

@@ -1,0 +1,104 @@
+"""Certificates of results: what is certified is right, and what cannot be is said."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import jsonschema
+import pytest
+
+import coalloc
+from coalloc import verify
+from coalloc.documents.kinds import document_of
+from coalloc.documents.strict_json import layout
+from coalloc.instance.files import INSTANCE
+from coalloc.testing.brute_force import brute_force_oas
+from tests.cli.running import run
+
+SLOTS = ("25%", "100%", None)
+
+
+def stated(instance):
+    return verify.parsed(layout(document_of(instance, INSTANCE)))
+
+
+def instance_of(seed):
+    """Return three or four jobs on two nodes per cluster, of which some arrive later."""
+    arrivals = {"interarrival_mean": 2e5} if seed % 2 else {}
+    return coalloc.generate("paper-oas", seed=seed, jobs=3 + seed % 2, **arrivals)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("slot", SLOTS)
+def test_certificates_are_accepted_and_no_mutant_proves_too_much(seed, slot):
+    instance = instance_of(seed)
+    result = coalloc.solve(instance, slot=slot)
+    certificate = result.certificate()
+    assert certificate, certificate.reason
+    jsonschema.validate(json.loads(layout(dict(certificate.document))), coalloc.io.schema("certificate"))
+    least = brute_force_oas(instance, result.options.slot).objective + instance.origin
+    rng, mutants = random.Random(seed), 0
+    for _ in range(40):
+        mutant = json.loads(layout(dict(certificate.document)))
+        mutate(mutant, rng)
+        try:
+            verdict = verify.verdict_of(stated(instance), verify.parsed(json.dumps(mutant)))
+        except (verify.NotProvedError, verify.BadFileError):
+            continue
+        mutants += 1
+        assert float(verdict.bound * verdict.problem.clock.unit) <= least + 1e-3
+    assert mutants < 40  # some are rejected
+
+
+def mutate(document, rng):
+    """Change a bound, a price, a rule or a time of a certificate."""
+    document["bound"] += rng.choice([0, 1, 1 + document["bound"] // 50])
+    kind = rng.randrange(3)
+    if kind == 0 and document["tables"]:
+        prices = rng.choice(document["tables"])["prices"]
+        name = rng.choice(list(prices))
+        prices[name] = [price * rng.choice([0, 1, 3]) for price in prices[name]]
+    elif kind == 1:
+        search = {"rule": "search", "processors": rng.choice(["speeds", "groups"]), "tables": []}
+        split = {"kind": "start", "jobs": ["J2"], "at": rng.randrange(5)}
+        document["proof"] = rng.choice(
+            [
+                search,
+                search | {"first_half": "J1"},
+                {"rule": "longest-job", "job": "J1"},
+                {"rule": "infeasible"},
+                {"rule": "cases", "split": split, "cases": [search, {"rule": "infeasible"}]},
+            ]
+        )
+    else:
+        document["schedule"]["placements"][0]["start"] *= rng.choice([1, 0.5])
+
+
+def test_what_has_no_certificate_has_a_reason():
+    instance = instance_of(1)
+    flow = coalloc.solve(instance, objective="total-response-time", slot="100%")
+    assert str(flow.certificate()) == (
+        "certificate: none (model oas with objective total-response-time is not covered)"
+    )
+    with pytest.raises(coalloc.CoallocError, match="certificate: none"):
+        flow.certificate().write("none.json")
+    package = coalloc.solve(coalloc.example("pas-figure-3.3"), model="pas")
+    assert "model pas" in package.certificate().reason
+    assert "time limit" in coalloc.solve(coalloc.generate("thesis-oas", seed=1003, jobs=12)).certificate(1e-9).reason
+
+
+def test_the_shell_makes_and_checks_certificates(tmp_path):
+    instance, result, first, second = (str(tmp_path / n) for n in ("i.json", "r.json", "c.json", "d.json.gz"))
+    coalloc.write_instance(instance_of(2), instance)
+    done = run("solve", instance, "--slot", "50%", "--result", result, "--certificate", first)
+    assert done.exit_code == 0
+    assert run("certify", instance, result, "-o", second).exit_code == 0
+    for certificate in (first, second):
+        checked = run("verify", instance, certificate)
+        assert checked.exit_code == 0
+        assert "proved: it is optimal" in checked.stdout
+    coalloc.write_instance(instance_of(3), instance)
+    assert run("certify", instance, result).exit_code == 2
+    assert run("verify", instance, second).exit_code == 1
+    assert run("verify", instance, instance).exit_code == 2

@@ -1,0 +1,305 @@
+"""``coalloc/verify.py`` by itself: certificates written by hand, of instances that can be checked on paper."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import gzip
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coalloc import verify
+from coalloc.verify import BadFileError, NotProvedError, main, parsed, verdict_of
+
+PATH = Path(verify.__file__)
+
+
+def job(name, seconds, tasks=1, **others):
+    return {"id": name, "tasks": tasks, "base_time": seconds, **others}
+
+
+def cluster(name, nodes, power=1.0, bandwidth=100.0):
+    return {"name": name, "link_bandwidth": bandwidth, "nodes": [{"count": nodes, "power": power}]}
+
+
+def instance(*jobs, clusters=(("C1", 2),), **others):
+    platform = {"clusters": [cluster(*one) for one in clusters]}
+    return {"format": "coalloc-instance", "version": 1, "platform": platform, "jobs": list(jobs), **others}
+
+
+def certificate(bound, proof, *tables, placements=None, slot=1, scope="platform"):
+    schedule = {"format": "coalloc-schedule", "version": 1, "placements": placements}
+    return {
+        "format": "coalloc-certificate",
+        "version": 1,
+        "problem": {"objective": "makespan", "slot": slot, "links": "strict", "scope": scope},
+        "bound": bound,
+        "tables": list(tables),
+        "proof": proof,
+        "schedule": None if placements is None else schedule,
+    }
+
+
+def place(name, start, end, *nodes):
+    return {"job": name, "start": start, "end": end, "nodes": list(nodes)}
+
+
+def table(processors="speeds", **prices):
+    return {"processors": processors, "prices": prices}
+
+
+def proves(given, claimed):
+    return verdict_of(*(parsed(json.dumps(document)) for document in (given, claimed)))
+
+
+def accepts(given, claimed):
+    try:
+        proves(given, claimed)
+    except NotProvedError:
+        return False
+    return True
+
+
+PRICES = {"rule": "prices", "table": 0}
+SEARCH = {"rule": "search", "processors": "speeds", "tables": [0]}
+# Two nodes; jobs of 3, 3 and 2 s. Work of 8 on 2 nodes takes 4 s; two of the jobs share a node, so the optimum is 5 s.
+THREE = instance(job("J1", 3), job("J2", 3), job("J3", 2))
+ONES = table(J1=[1], J2=[1], J3=[1])
+BEST = [place("J1", 0, 3, "C1/0"), place("J2", 0, 3, "C1/1"), place("J3", 3, 5, "C1/0")]
+
+
+@pytest.mark.parametrize("bound", [1, 4, 5, 6])
+def test_prices_prove_the_work_on_both_nodes(bound):
+    # ceil((3 + 3 + 2) / 2) = 4.
+    assert accepts(THREE, certificate(bound, PRICES, ONES)) == (bound <= 4)
+
+
+@pytest.mark.parametrize("bound", [4, 5, 6])
+@pytest.mark.parametrize("half", [{}, {"first_half": "J1"}])
+def test_a_search_proves_the_optimum_and_no_more(bound, half):
+    assert accepts(THREE, certificate(bound, SEARCH | half, ONES)) == (bound <= 5)
+
+
+def test_a_certificate_with_a_schedule_is_complete():
+    verdict = proves(THREE, certificate(5, SEARCH, ONES, placements=BEST))
+    assert verdict.is_optimal
+    assert verdict.lines()[0] == "proved: no schedule ends before 5 s (slots of 1 s, strict links, scope platform)"
+    assert not proves(THREE, certificate(4, PRICES, ONES, placements=BEST)).is_optimal
+
+
+def test_prices_that_pay_for_no_pair_prove_nothing():
+    # Prices 2, 2, 0: two of the jobs are worth 4 at a time, so 12 / 4 = 3 s.
+    assert accepts(THREE, certificate(3, PRICES, table(J1=[2], J2=[2], J3=[0])))
+    assert not accepts(THREE, certificate(4, PRICES, table(J1=[2], J2=[2], J3=[0])))
+
+
+def test_prices_over_a_release_begin_at_the_release():
+    # One node; J2 and J3 arrive at 10 and take 5 s: 15 s, while J1 has gone long before.
+    given = instance(job("J1", 1), job("J2", 3, arrival=10), job("J3", 2, arrival=10), clusters=[("C1", 1)])
+    late = table(J2=[1], J3=[1])
+    assert accepts(given, certificate(15, PRICES, late))
+    assert accepts(given, certificate(15, PRICES | {"from": 10}, late))
+    assert not accepts(given, certificate(16, PRICES, late))
+    everything = table(J1=[1], J2=[1], J3=[1])
+    assert not accepts(given, certificate(15, PRICES | {"from": 10}, everything))  # J1 is there before
+
+
+def test_prices_by_duration_count_the_cheapest():
+    # A job of 4 s on C1 takes 8 s on C2 of half the speed. Three of them: 4 s of the fast node each, or 8 s
+    # of the slow one. Prices 2 and 1: at most 3 at a time, 24 / 3 = 8 s, which is the optimum.
+    given = instance(*(job(f"J{n}", 4) for n in (1, 2, 3)), clusters=[("C1", 1, 1.0), ("C2", 1, 0.5)])
+    prices = table("groups", J1=[2, 1], J2=[2, 1], J3=[2, 1])
+    assert accepts(given, certificate(8, PRICES, prices))
+    assert not accepts(given, certificate(9, PRICES, prices))
+    assert not accepts(given, certificate(8, PRICES, table("groups", J1=[2, 2], J2=[2, 2], J3=[2, 2])))
+    slow = {"kind": "level", "jobs": ["J1"], "at": 1}
+    cases = {"rule": "cases", "split": slow, "cases": [PRICES, {"rule": "longest-job", "job": "J1"}]}
+    assert accepts(given, certificate(8, cases, prices))
+    assert not accepts(given, certificate(9, cases, prices))
+
+
+def test_links_count_where_they_are_listed():
+    # Two jobs of three tasks fit on 2 + 2 + 2 nodes, but then both are in some cluster, and each loads its link with
+    # 1 * 10 * 2/2 or 2 * 10 * 1/2 = 10 MB/s, which is all that it has: so they run one after the other, 6 s.
+    wide = [job(f"J{n}", 3, tasks=3, task_bandwidth=10.0) for n in (1, 2)]
+    given = instance(*wide, clusters=[(name, 2, 1.0, 10.0) for name in ("C1", "C2", "C3")])
+    prices = table("groups", J1=[1], J2=[1])
+    assert not accepts(given, certificate(4, PRICES, prices))
+    listed = prices | {"links": ["C1", "C2", "C3"]}
+    assert [accepts(given, certificate(bound, PRICES, listed)) for bound in (6, 7)] == [True, False]
+    search = {"rule": "search", "processors": "groups", "tables": []}
+    assert not accepts(given, certificate(4, search))
+    search["links"] = ["C1", "C2", "C3"]
+    assert [accepts(given, certificate(bound, search)) for bound in (6, 7)] == [True, False]
+
+
+@pytest.mark.parametrize("bound", [6, 7])
+def test_longest_job_and_chain(bound):
+    given = instance(job("J1", 2), job("J2", 4, after=["J1"]), job("J3", 6))
+    for proof in (
+        {"rule": "longest-job", "job": "J3"},
+        {"rule": "chain", "jobs": ["J1", "J2"]},
+        {"rule": "infeasible"},
+    ):
+        assert accepts(given, certificate(bound, proof)) == (bound == 6)
+    assert not accepts(given, certificate(5, {"rule": "chain", "jobs": ["J1", "J3"]}))
+
+
+def test_an_order_has_three_cases():
+    # J1 and J2 of two tasks each fill both nodes: one before the other, 6 s; together they do not fit.
+    given = instance(job("J1", 3, 2), job("J2", 3, 2))
+    split = {"kind": "order", "jobs": ["J1", "J2"]}
+    impossible = {"rule": "infeasible"}
+    proof = {"rule": "cases", "split": split, "cases": [impossible] * 3}
+    assert accepts(given, certificate(6, proof))
+    assert not accepts(given, certificate(7, proof))
+    assert not accepts(given, certificate(6, proof | {"cases": [impossible] * 2}))
+    assert not accepts(THREE, certificate(5, proof))
+    apart = {"rule": "prices", "table": 0, "apart": [["J1", "J2"]]}
+    prices = table(J1=[1], J2=[1])
+    assert not accepts(THREE, certificate(6, apart, prices))  # nothing says that they do not run together
+    ordered = instance(job("J1", 3), job("J2", 3, after=["J1"]))
+    assert accepts(ordered, certificate(6, apart, prices))
+
+
+def test_a_start_is_before_a_time_or_not():
+    split = {"kind": "start", "jobs": ["J3"], "at": 3}
+    proof = {"rule": "cases", "split": split, "cases": [SEARCH, {"rule": "infeasible"}]}
+    # With 5 as the bound, J3 (2 s) ends by 4 and so starts before 3: the second case is impossible.
+    assert accepts(THREE, certificate(5, proof, ONES))
+    assert not accepts(THREE, certificate(6, proof, ONES))
+
+
+def test_equal_jobs_and_arrivals_in_a_search():
+    # One node, jobs of 2 s; J2 arrives at 1: it waits until 2, or J1 until 3. Optimum 4, whatever the order.
+    given = instance(job("J1", 2), job("J2", 2, arrival=1), clusters=[("C1", 1)])
+    prices = table(J1=[1], J2=[1])
+    assert accepts(given, certificate(4, SEARCH, prices))
+    assert not accepts(given, certificate(5, SEARCH, prices))
+    assert not accepts(given, certificate(4, SEARCH | {"first_half": "J1"}, prices))  # it cannot be reversed
+    equal = instance(*(job(f"J{n}", 2) for n in range(5)))
+    assert accepts(equal, certificate(6, SEARCH | {"tables": []}))
+    assert not accepts(equal, certificate(7, SEARCH | {"tables": []}))
+
+
+def test_running_jobs_and_slots():
+    # C1/0 is taken until 4.5, 5 slots of 1 s; a job of two tasks and 1.2 s, so 2 slots, waits for it: 7.
+    held = {"job": job("R", 9), "nodes": ["C1/0"], "end": 4.5}
+    given = instance(job("J1", 1.2, 2), running=[held])
+    assert accepts(given, certificate(7, SEARCH | {"tables": []}))
+    assert not accepts(given, certificate(8, SEARCH | {"tables": []}))
+    end = certificate(7, SEARCH | {"tables": []}, placements=[place("J1", 5, 7, "C1/0-1")])
+    assert proves(given, end).is_optimal
+    with pytest.raises(NotProvedError, match="hold a processor at once"):
+        proves(given, certificate(1, {"rule": "infeasible"}, placements=[place("J1", 4, 6, "C1/0-1")]))
+
+
+def test_continuous_time_is_proved_to_the_tolerance():
+    # One node, 0.1 + 0.2 s: binary fractions miss 0.3, exact decimals do not.
+    given = instance(job("J1", 0.1), job("J2", 0.2), clusters=[("C1", 1)])
+    ticks = int(0.3 * 2**30)
+    placements = [place("J1", 0, 0.1, "C1/0"), place("J2", 0.1, 0.3, "C1/0")]
+    claimed = certificate(ticks, PRICES, table(J1=[1], J2=[1]), placements=placements, slot=None)
+    verdict = proves(given, claimed)
+    assert verdict.is_optimal
+    assert float(verdict.tolerance) == pytest.approx(3e-7)  # a millionth of 0.3 s
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: s.pop(), "every job once"),
+        (lambda s: s[0].update(end=2), "must last 3 s"),
+        (lambda s: s[0].update(start=0.5, end=3.5), "whole slot"),
+        (lambda s: s[0].update(start=-1, end=2), "before its arrival"),
+        (lambda s: s[2].update(start=2, end=4), "hold a processor at once"),
+        (lambda s: s[2].update(nodes=["C1/2"]), "not a processor"),
+        (lambda s: s[2].update(nodes=["C1/0", "C1/1"]), "1 different processors"),
+        (lambda s: s[2].update(outcome="killed"), "completed"),
+    ],
+)
+def test_a_schedule_that_breaks_a_rule_is_rejected(change, message):
+    placements = copy.deepcopy(BEST)
+    change(placements)
+    with pytest.raises(NotProvedError, match=message):
+        proves(THREE, certificate(4, PRICES, ONES, placements=placements))
+
+
+@pytest.mark.parametrize(
+    ("fields", "platform", "message"),
+    [
+        ({"deadline": 4}, {}, "deadline"),
+        ({"after": ["J2"]}, {}, None),
+        ({"after": ["J1"], "arrival": 0}, {}, None),
+        ({"lags": [{"after": "J1", "min": 1}]}, {}, "lag"),
+        ({"lags": [{"after": "J1", "from": "start", "max": 2}]}, {}, "lag"),
+        ({"requires": ["gpu"]}, {}, "not use|fits on no part"),
+        ({"resources": {"license": 2}}, {"resources": {"license": 1}}, "license"),
+        ({}, {"unavailable": [{"cluster": "C1", "start": 4, "end": 6, "nodes": ["C1/0"]}]}, "away"),
+        ({"slices": 1}, {}, "not covered"),
+    ],
+)
+def test_what_a_job_demands_is_checked(fields, platform, message):
+    given = copy.deepcopy(THREE)
+    given["jobs"][2] |= fields
+    given["platform"] |= platform
+    claimed = certificate(1, {"rule": "longest-job", "job": "J1"}, placements=BEST)
+    if message is None:
+        proves(given, claimed)
+    else:
+        with pytest.raises(NotProvedError, match=message):
+            proves(given, claimed)
+
+
+def mangled(text, rng):
+    """Return a text with a part of it taken out, doubled or changed."""
+    first, last = sorted(rng.randrange(len(text)) for _ in range(2))
+    part = rng.choice(["", text[first:last] * 2, "null", "-1", "1e999", '"', "[" * 3000, "0" * 90, "{}"])
+    return text[:first] + part + text[last if rng.random() < 0.5 else first + 1 :]
+
+
+def test_malformed_files_give_one_line(tmp_path, capsys):
+    rng = random.Random(1)
+    documents = [json.dumps(THREE), json.dumps(certificate(5, SEARCH, ONES, placements=BEST))]
+    for number in range(400):
+        texts = [mangled(text, rng) if number % 2 == n else text for n, text in enumerate(documents)]
+        for name, text in zip("ic", texts, strict=True):
+            (tmp_path / name).write_text(text)
+        code = main([str(tmp_path / "i"), str(tmp_path / "c")])
+        out, err = capsys.readouterr()
+        assert code in (0, 1, 2)
+        assert code != 2 or (len(err.splitlines()) == 1 and not out)
+
+
+def test_files_that_cannot_be_read(tmp_path, capsys):
+    (tmp_path / "i").write_text(json.dumps(THREE))
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * (verify.MOST_BYTES + 10)))
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(json.dumps(THREE).encode())[:40])
+    for paths in ([], ["i"], ["i", "none"], ["i", "bomb.gz"], ["cut.gz", "i"], ["i", "i"]):
+        assert main([str(tmp_path / path) for path in paths]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+    with pytest.raises(BadFileError, match="twice"):
+        parsed('{"a": 1, "a": 2}')
+
+
+def test_it_runs_alone_with_the_standard_library(tmp_path):
+    names = {n.split(".")[0] for node in ast.walk(ast.parse(PATH.read_text())) for n in imported(node)}
+    assert names <= sys.stdlib_module_names
+    alone = tmp_path / "verify.py"
+    alone.write_bytes(PATH.read_bytes())
+    (tmp_path / "i.json").write_text(json.dumps(THREE))
+    (tmp_path / "c.json").write_text(json.dumps(certificate(5, SEARCH, ONES, placements=BEST)))
+    command = [sys.executable, "-I", alone, tmp_path / "i.json", tmp_path / "c.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "proved: it is optimal (makespan 5 s, tolerance 0 s)" in done.stdout
+
+
+def imported(node):
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) else []
