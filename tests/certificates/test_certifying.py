@@ -83,8 +83,6 @@ def test_what_has_no_certificate_has_a_reason():
     )
     with pytest.raises(coalloc.CoallocError, match="certificate: none"):
         flow.certificate().write("none.json")
-    package = coalloc.solve(coalloc.example("pas-figure-3.3"), model="pas")
-    assert "model pas" in package.certificate().reason
     assert "time limit" in coalloc.solve(coalloc.generate("thesis-oas", seed=1003, jobs=12)).certificate(1e-9).reason
 
 
