@@ -143,9 +143,9 @@ def solve(
     gap : float, default 0.0
         Relative optimality gap at which the solve stops, from 0 to 1.
     solver : str, default "highs"
-        MIP solver: ``"highs"``, or any solver that Pyomo finds (``"cbc"``, ``"glpk"``, ``"gurobi"``). If it fails, for
+        MIP solver: ``"highs"``, or any solver that Pyomo finds (``"cbc"``, ``"scip"``, ``"gurobi"``). If it fails, for
         example without a license, ``result.message`` says so and the result holds the bounds and schedules of the other
-        methods.
+        methods. It also names options that the solver does not take.
     threads : int, default 1
         Number of CPU cores. With several, ``formulation="auto"`` may return another optimal schedule.
     seed : int, default 0
@@ -205,6 +205,10 @@ def solve(
     >>> [(level.objective, level.value) for level in slotted.solved_levels]
     [('makespan', 500.0), ('total-response-time', 900.0)]
     """
+    if solver != "highs":  # what knows the others loads Pyomo
+        from coalloc.solvers.backends.adapters import solver_called
+
+        solver = solver_called(solver)
     options = SolveOptions(
         model=model,
         formulation=_name_of(formulation),
@@ -225,12 +229,12 @@ def solve(
     )
     constraints = (*constraints, *_kept(instance, fixed, options.slot, scope, constraints))
     run_model: RunModel = solve_model
+    notes: list[str] = []
     if solver != "highs":
         from coalloc.solvers.backends.pyomo_solver import solver_named
 
-        run_model = solver_named(solver, work_limit=options.work_limit)
-    failures: list[str] = []
-    run_model = noting(run_model, failures.append)
+        run_model = solver_named(solver, notes.append, work_limit=options.work_limit)
+    run_model = noting(run_model, notes.append)
     reporter = progress if callable(progress) else News(partial(print, file=sys.stderr)) if progress else None
     chosen: Any = formulation  # which of the two it must be depends on the model
 
@@ -268,7 +272,7 @@ def solve(
         return solve_package(instance, options, formulation=chosen, progress=reporter, run_model=run_model)
 
     result = cancellable(cancel, solved)
-    message = "; ".join(dict.fromkeys(filter(None, (result.message, *failures))))
+    message = "; ".join(dict.fromkeys(filter(None, (result.message, *notes))))
     return replace(result, message=message, instance=instance, versions=versions())
 
 

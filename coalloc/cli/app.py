@@ -27,6 +27,7 @@ from coalloc.cli import (
     schema,
     simulate,
     solve,
+    solvers,
     study,
 )
 from coalloc.cli.errors import ExitCode
@@ -89,6 +90,7 @@ app.command(epilog=generate.EXAMPLES, cls=Command)(generate.generate)
 app.command(epilog=convert.EXAMPLES, cls=Command)(convert.convert)
 app.command(epilog=merge.EXAMPLES, cls=Command)(merge.merge)
 app.command(epilog=policies.EXAMPLES, cls=Command)(policies.policies)
+app.command(epilog=solvers.EXAMPLES, cls=Command)(solvers.solvers)
 app.add_typer(bench.app)
 app.command(cls=Command)(schema.schema)
 app.command(epilog=examples.EXAMPLES, cls=Command)(examples.examples)

@@ -127,7 +127,7 @@ Solver = Annotated[
     str,
     Option(
         metavar="NAME",
-        help="MIP solver: highs, or one that is installed and known to Pyomo (cbc, glpk, gurobi, ...).",
+        help="MIP solver: highs, or another one; coalloc solvers lists them.",
         rich_help_panel=LIMITS,
     ),
 ]

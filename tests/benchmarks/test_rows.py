@@ -9,6 +9,7 @@ import rows
 
 import coalloc
 from coalloc.solvers.backends import pyomo_solver
+from coalloc.solvers.backends.adapters import ADAPTERS, Found
 from coalloc.solvers.backends.highs import SolverLimits
 
 LIMIT = 600.0
@@ -45,7 +46,9 @@ def test_cbc_leads_back_as_well(seed):
 
 def test_cbc_is_asked_in_a_way_in_which_its_optima_are_right(monkeypatch):
     pytest.importorskip("pulp", reason="PuLP, whose wheel has a cbc in it, is not installed")
-    monkeypatch.setattr(pyomo_solver, "_solver", lambda name: pyo.SolverFactory(name, executable=rows.cbc()))
+    (interface,) = ADAPTERS[0].interfaces
+    solver = pyo.SolverFactory(interface.name, executable=rows.cbc())
+    monkeypatch.setattr(pyomo_solver, "find_solver", lambda _: Found("cbc", interface, solver))
     *_, row = rows.given(88)
     (case,) = (c for c in cases_of(88) if c.family == "by hand, cbc" and c.names == COUNTED)
     found = pyomo_solver.solve_with("cbc", rows.extended(row, case), SolverLimits(), integral=True)

@@ -23,8 +23,9 @@ from coalloc.checker import check
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.solvers import portfolio
 from coalloc.solvers.backends import cpsat, pyomo_solver
+from coalloc.solvers.backends.adapters import Found, Interface, available_solvers
 from coalloc.solvers.backends.highs import SolverLimits, checked
-from coalloc.solvers.backends.pyomo_solver import available_solvers, solve_with, solver_named
+from coalloc.solvers.backends.pyomo_solver import solve_with, solver_named
 from coalloc.solvers.result import TracePoint
 from tests.small_instances import small_instance, small_package
 from tests.solvers.hard import cover, market_split
@@ -183,13 +184,14 @@ def test_a_solver_that_breaks_down_is_named(alone: Path) -> None:
     ],
 )
 def test_a_solver_that_cannot_run_is_one_error(monkeypatch: pytest.MonkeyPatch, raised: Exception, said: str) -> None:
-    monkeypatch.setattr(pyomo_solver, "_solver", lambda _: Raising(raised))
+    monkeypatch.setattr(pyomo_solver, "find_solver", lambda _: Found("cbc", Interface("cbc"), Raising(raised)))
     with pytest.raises(CoallocError, match=said):
         solve_with("cbc", cover(), LIMITS, integral=True)
 
 
 def test_a_solver_that_is_killed_after_its_time_has_found_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyomo_solver, "_solver", lambda _: Raising(TimeoutExpired("cbc", 2.0)))
+    solver = Raising(TimeoutExpired("cbc", 2.0))
+    monkeypatch.setattr(pyomo_solver, "find_solver", lambda _: Found("cbc", Interface("cbc"), solver))
     solution = solve_with("cbc", cover(), SolverLimits(time=1.0), integral=True)
     assert (solution.status, solution.stopped_by, solution.objective) == ("unknown", "time", None)
 
@@ -252,7 +254,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
     """Register a solver that fails; return the name that Pyomo knows it by, and what it says."""
     raised, said = FAILURES[request.param]
     monkeypatch.setattr(Failing, "raised", raised, raising=False)
-    monkeypatch.setitem(pyo.SolverFactory._cls, "gurobi", Failing)
+    monkeypatch.setitem(pyo.SolverFactory._cls, "gurobi_direct", Failing)
     return "gurobi", f"solver 'gurobi' failed: {said}"
 
 
@@ -325,15 +327,15 @@ def test_a_solver_that_cannot_be_asked_is_not_there(monkeypatch: pytest.MonkeyPa
     def available(self: Failing, exception_flag: bool = True) -> bool:
         raise OutOfLicenceError
 
-    monkeypatch.setitem(pyo.SolverFactory._cls, "gurobi", Failing)
+    monkeypatch.setitem(pyo.SolverFactory._cls, "gurobi_direct", Failing)
     monkeypatch.setattr(Failing, "available", available)
     assert "gurobi" not in available_solvers()
-    with pytest.raises(CoallocError, match="solver 'gurobi' is not installed"):
+    with pytest.raises(CoallocError, match="solver 'gurobi' cannot be used"):
         coalloc.solve(HARD, slot=10.0, solver="gurobi")
 
 
 def test_a_solver_without_options_fails_likewise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(pyo.SolverFactory._cls, "gurobi", Optionless)
+    monkeypatch.setitem(pyo.SolverFactory._cls, "gurobi_direct", Optionless)
     result = coalloc.solve(HARD, slot=10.0, formulation="mode", solver="gurobi")
     assert (result.objective, result.stopped_by) == (70.0, "failure")
     assert result.message == "solver 'gurobi' failed: 'Optionless' object has no attribute 'options'"
@@ -342,8 +344,10 @@ def test_a_solver_without_options_fails_likewise(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.usefixtures("silent")
 @pytest.mark.parametrize("name", ["glpk", "no such solver", "../cbc"])
 def test_a_missing_solver_is_one_error_that_lists_those_found(cbc: str, name: str) -> None:
-    with pytest.raises(CoallocError, match=r"not installed or unknown to Pyomo; available: highs, cbc$"):
-        solver_named(name)
+    known = "it is not installed; it needs the program glpsol on the PATH"
+    unknown = r"it is unknown to Pyomo or not installed; available: highs, cbc(, cplex)?(, gurobi)?(, scip)?"
+    with pytest.raises(CoallocError, match=f"cannot be used: {known if name == 'glpk' else unknown}$"):
+        solver_named(name, print)
     # Also where no model is needed: one job alone is proven by its own length.
     instance = Instance(Platform((Cluster("C1", (NodeGroup(1, 1.0),), 1.0),)), (Job("J1", 1, 10.0),))
     with pytest.raises(CoallocError, match="not installed"):
@@ -358,7 +362,7 @@ def test_without_any_other_solver_there_is_highs() -> None:
 
 def test_a_limit_on_work_is_for_highs(cbc: str) -> None:
     with pytest.raises(CoallocError, match="work_limit requires solver='highs'; with 'cbc' use time_limit"):
-        solver_named(cbc, work_limit=10)
+        solver_named(cbc, print, work_limit=10)
 
 
 def test_an_interrupted_solver_leaves_no_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -371,7 +375,7 @@ def test_an_interrupted_solver_leaves_no_files(monkeypatch: pytest.MonkeyPatch, 
             raise KeyboardInterrupt
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(pyomo_solver, "_solver", lambda name: Interrupted())
+    monkeypatch.setattr(pyomo_solver, "find_solver", lambda _: Found("cbc", Interface("cbc"), Interrupted()))
     model = pyo.ConcreteModel()
     model.x = pyo.Var(bounds=(0, 1))
     model.cost = pyo.Objective(expr=model.x)
