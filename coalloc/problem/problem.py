@@ -123,10 +123,10 @@ class Problem:
             self.instance, self.classes, self.clock, self.links, self.saturation, self.scope, self.declared
         )
 
-    @property
+    @cached_property
     def jobs(self) -> tuple[Job, ...]:
-        """The jobs to schedule; everything else is indexed like them."""
-        return self.instance.jobs
+        """The jobs to schedule, each made once; everything else is indexed like them."""
+        return tuple(self.instance.jobs)
 
     @property
     def capacities(self) -> tuple[int, ...]:
