@@ -18,7 +18,7 @@ from coalloc.problem import discretise
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.effort import Effort
-from coalloc.solvers.search.annealing import improve
+from coalloc.solvers.search.list_annealing import improve
 from tests.agreement import (
     OBJECTIVES,
     TIME_LIMIT,

@@ -30,7 +30,7 @@ from coalloc.simulator.processors import processors_of
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.search.annealing import improve
+from coalloc.solvers.search.list_annealing import improve
 
 
 @dataclass(slots=True)

@@ -70,7 +70,7 @@ class Calendar:
     def first_start(self, seconds: float, tolerance: float = 0.0) -> float:
         """Return the first allowed start from a time on, s; one that is up to ``tolerance`` (s) too late is allowed."""
         phase = (seconds - self.offset) % self.period
-        lasts, firsts = self._ordered
+        lasts, firsts = self.ordered
         if lasts[-1] - self.period >= phase - tolerance:
             return seconds  # the end of the last window of the period before
         place = bisect_left(lasts, phase - tolerance)
@@ -78,7 +78,7 @@ class Calendar:
         return seconds + (wait if place == len(lasts) else min(wait, max(0.0, firsts[place] - phase)))
 
     @cached_property
-    def _ordered(self) -> tuple[list[float], list[float]]:
+    def ordered(self) -> tuple[list[float], list[float]]:
         """The last starts of the windows in order, and the first start of the windows from each of them on."""
         windows = sorted(self.windows, key=lambda window: window[1], reverse=True)
         firsts = [*accumulate((first for first, _ in windows), min)]

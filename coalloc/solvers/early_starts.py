@@ -9,21 +9,18 @@ schedule.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import choices_of, start_in_order
-from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
-from coalloc.solvers.search.annealing import improve
-from coalloc.solvers.search.list_annealing import Costs, ListAnnealing, is_decoded
+from coalloc.solvers.search.list_annealing import Costs, ListAnnealing
 
 MOST_MOVED, MOST_LISTED = 2_000, 60
 """Jobs up to which a schedule is moved left, and up to which other lists are tried."""
-LISTS, LISTS_IN_PYTHON = 30, 2
-"""Lists that annealing tries, per job, in the engine, and where that does not know the problem."""
+LISTS = 30
+"""Lists that annealing tries, per job."""
 
 
 def start_early(incumbent: Incumbent) -> None:
@@ -48,17 +45,12 @@ def _annealed(incumbent: Incumbent, response: Criterion, first: list[Assignment]
     """Return a schedule of less total response time than the first that is as good as the best; or nothing."""
     problem, seed, deadline = incumbent.problem, incumbent.state.options.seed, incumbent.instant(1.0)
     limit = AtMost(problem.instance, incumbent.criterion.objective, incumbent.criterion.reported(incumbent.cost))
-    costs = Costs.of(response) if is_decoded(problem) else None
-    if costs is None:
-        effort = Effort(iterations=LISTS_IN_PYTHON * len(problem.jobs), seed=seed, deadline=deadline)
-        limited = replace(problem, constraints=(*problem.constraints, limit))
-        return improve(limited, first, effort, objective=response.objective)
     ends = {one.job: one.latest_end for one in limit.declare(problem.instance)}
     latest = [
         min(asked, problem.clock.last_tick(ends.get(job.id, math.inf)))
         for job, asked in zip(problem.jobs, problem.latest_ends, strict=True)
     ]
-    annealing = ListAnnealing(problem, costs, seed, latest)
+    annealing = ListAnnealing(problem, Costs.of(response), seed, latest)
     annealing.consider_all(first, deadline)
     annealing.round(LISTS * len(problem.jobs), deadline)
     return annealing.best()[2] if math.isfinite(annealing.value) else []

@@ -31,7 +31,6 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import SolveOptions
 from coalloc.solvers.search import (
-    annealing,
     beam_search,
     beam_worker,
     branch_and_bound,
@@ -86,7 +85,7 @@ METHODS: tuple[Method, ...] = (
     beam_search.BY_KNAPSACKS,
     list_annealing.METHOD,
     beam_search.METHOD,
-    annealing.METHOD,
+    list_annealing.AFTER_BEAMS,
     large_neighbourhoods.METHOD,
     beam_search.SHORT,
     pumpkin.METHOD,

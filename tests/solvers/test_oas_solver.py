@@ -317,7 +317,7 @@ def test_no_process_is_started_for_which_no_time_is_left(
 
 def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     # Here nothing else improves on the list schedule.
-    without(monkeypatch, "sampling", "simulated annealing", "large neighbourhood search", set_tree.METHOD.name)
+    without(monkeypatch, "sampling", "list annealing", "large neighbourhood search", set_tree.METHOD.name)
     monkeypatch.setattr(BeamSearch, "round", lambda _: time.sleep(0.01))
     instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
     result = coalloc.solve(instance, slot="15%", time_limit=60.0, threads=2, gap=0.015)
@@ -361,7 +361,7 @@ def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, s
         return ModelSolution(SolveStatus.UNKNOWN, "interrupt", None, 0.0, ModelSize(0, 0, 0, 0))
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, "branch and bound", "sampling", "simulated annealing", "large neighbourhood search", "Pumpkin")
+    without(monkeypatch, "branch and bound", "sampling", "list annealing", "large neighbourhood search", "Pumpkin")
     result = solve_oas(five(), SolveOptions(slot=slot), run_model=interrupted)
     assert (result.stopped_by, result.status, len(runs)) == ("interrupt", "feasible", 1)
 

@@ -11,6 +11,8 @@ void filling_place(filling *made, arena *in, const problem *p) {
     made->least = PLACE(in, p->num_classes + 1, int64_t);
     made->rooms = PLACE(in, p->num_classes + 1, int64_t);
     made->others = PLACE(in, p->num_closings, int64_t);
+    spread_room_place(&made->spreads, in, p);
+    made->masked = PLACE(in, p->num_classes, int64_t);
 }
 
 /* Whether what closes at a place can carry so many tasks there. */
@@ -77,7 +79,56 @@ static bool fill(const problem *p, filling *f, int64_t order, int64_t shape, int
     return false;
 }
 
-bool filling_find(
+/* An order in which the classes of a spread are filled, for a shape, as what is left allows. */
+typedef struct {
+    const problem *p;
+    filling *f;
+    const int64_t *classes;
+    int64_t length, shape, num_tried;
+    const double *left;
+    bool is_found;
+} spread_filling;
+
+/* Whether what is left can carry the allocation; memories have been looked at. */
+static bool carries(const problem *p, const filling *f, int64_t shape, const double *left) {
+    for (int64_t k = 0; k < p->num_loads; k++) {
+        const bool is_memory = k >= p->first_memory && k < p->first_memory + p->num_memories;
+        if (!is_memory && load_of(p, shape, k, f->allocation) > left[k]) return false;
+    }
+    return true;
+}
+
+/* Fill the classes of each cluster with its tasks, in the order; the last spread is one that can be carried. */
+static bool fill_clusters(void *with, const int64_t *tasks) {
+    spread_filling *by = with;
+    const problem *p = by->p;
+    filling *f = by->f;
+    int64_t *rest = f->spreads.rest, missing = 0;
+    if (by->num_tried++ == FILL_STEPS) return true;
+    for (int64_t g = 0; g < p->num_classes; g++) f->allocation[g] = 0;
+    for (int64_t c = 0; c < p->spreads->num_clusters; c++) missing += rest[c] = tasks[c];
+    for (int64_t i = 0; i < by->length; i++) {
+        const int64_t g = by->classes[i], c = p->spreads->cluster_of[g];
+        f->allocation[g] = smaller(rest[c], f->room[g]);
+        rest[c] -= f->allocation[g];
+        missing -= f->allocation[g];
+    }
+    by->is_found = !missing && carries(p, f, by->shape, by->left);
+    return by->is_found;
+}
+
+/* Fill the classes of an order by the first spread of the shape that can be carried; return whether there is one. */
+static bool fill_spread(
+    const problem *p, filling *f, int64_t order, int64_t shape, int64_t tasks, const double *left) {
+    const int64_t *classes = p->place_class + p->place_first[order];
+    spread_filling by = {p, f, classes, p->place_first[order + 1] - p->place_first[order], shape, 0, left, false};
+    spreads_hold(p->spreads, &f->spreads, f->room, classes, by.length);
+    spreads_visit(p->spreads, &f->spreads, p->spreads->spread_of[shape], tasks, fill_clusters, &by);
+    return by.is_found;
+}
+
+/* Look for the preferred allocation of a member in a rule, whatever is spent. */
+static bool find(
     const problem *p, filling *f, int64_t member, int64_t rule, const int64_t *free, const double *left) {
     const int64_t shape = p->shape_of[member];
     for (int64_t g = 0; g < p->num_classes; g++) f->room[g] = smaller(free[g], p->most[shape * p->num_classes + g]);
@@ -88,7 +139,22 @@ bool filling_find(
         if ((double)f->room[g] * asked > most) f->room[g] = (int64_t)quotient(most, asked);
     }
     const int64_t *orders = p->order_first + rule * (p->num_sets + 1) + p->set_of[member];
+    const bool is_spread = p->spreads && p->spreads->spread_of[shape] >= 0;
     for (int64_t order = orders[0]; order < orders[1]; order++)
-        if (fill(p, f, order, shape, p->tasks[member], left)) return true;
+        if ((is_spread ? fill_spread : fill)(p, f, order, shape, p->tasks[member], left)) return true;
+    return false;
+}
+
+bool filling_find(
+    const problem *p, filling *f, int64_t member, int64_t rule, const int64_t *free, const double *left) {
+    if (!f->spent) return find(p, f, member, rule, free, left);
+    bool is_found = false;
+    for (int is_narrow = 0; is_narrow < 2; is_narrow++) {
+        spent_mask(f->spent, member, free, is_narrow, f->masked);
+        if (!find(p, f, member, rule, f->masked, left)) continue;
+        if (spent_affords(f->spent, p->job_of[member], f->allocation)) return true;
+        is_found = true;
+    }
+    f->is_refused = is_found && f->spent->by->is_few;
     return false;
 }

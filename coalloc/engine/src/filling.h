@@ -4,12 +4,16 @@
 #ifndef FILLING_H
 #define FILLING_H
 
-#include "problem.h"
+#include "spending.h"
 
 /* Room for one search of a filling. The allocation that is found; by class what it may take; by place tasks that are
    left, the next number and the least one, and room from there on; by closing the tasks on its other classes. */
 typedef struct {
     int64_t *allocation, *room, *left, *next, *least, *rooms, *others;
+    spread_room spreads;
+    spent *spent; /* NULL where nothing is spent */
+    int64_t *masked;
+    bool is_refused;
 } filling;
 
 void filling_place(filling *made, arena *in, const problem *p);

@@ -8,7 +8,7 @@ enum { LOOKS = 64 };
 static const double MOST_BYTES = 1e15;
 
 /* What becomes of a schedule, or of a part of its way. */
-typedef enum { DONE, LEFT_OUT, PAUSED, ASKING, OUT_OF_MEMORY } outcome;
+typedef enum { DONE, LEFT_OUT, PAUSED, OUT_OF_MEMORY } outcome;
 
 /* Tasks of a job on a class; an end of a member (or of what is held, as -1 minus its number), in order of begins. */
 typedef struct { int64_t class, tasks; } part;
@@ -31,7 +31,6 @@ typedef struct {
     double until, before, stop;
     const double *urgencies, *thresholds, *relaxed, *latest;
     const int64_t *rules;
-    const uint8_t *is_asked;
     const double *worths, *bonuses, *nearness, *prices;
     int64_t unit;
 } ways;
@@ -48,8 +47,8 @@ struct growth {
     double *best, *next;
     uint8_t *is_taken;
     /* Where the schedule that is made has come to: of those that wait now, the next to look at, and the kept. */
-    bool is_begun, is_relaxed, is_looking, is_answered, is_possible;
-    int64_t num_waiting, looked_at, num_kept, member, processors, num_looks, rule_asked;
+    bool is_begun, is_relaxed, is_looking;
+    int64_t num_waiting, looked_at, num_kept, member, processors, num_looks;
     arena kept;
 };
 
@@ -155,19 +154,6 @@ static bool advance(const problem *p, schedule *s) {
 
 static bool is_time_up(growth *g, const ways *by) { return ++g->num_looks % LOOKS == 0 && clock_now() > by->stop; }
 
-/* Look for an allocation of a member: in the engine, or from Python, that is asked for it first. */
-static outcome found(growth *g, const schedule *s, const ways *by) {
-    const int64_t rule = by->rules[g->num_done];
-    if (!by->is_asked[g->member])
-        return filling_find(g->p, &g->found, g->member, rule, s->free, g->left) ? DONE : LEFT_OUT;
-    if (!g->is_answered) {
-        g->rule_asked = rule;
-        return ASKING;
-    }
-    g->is_answered = false;
-    return g->is_possible ? DONE : LEFT_OUT;
-}
-
 /* Look for the most efficient member of a job that fits now, from g->member on, and for its allocation. */
 static outcome startable(growth *g, const schedule *s, int64_t j, const ways *by) {
     const problem *p = g->p;
@@ -182,8 +168,7 @@ static outcome startable(growth *g, const schedule *s, int64_t j, const ways *by
         for (int64_t c = 0; c < p->num_classes; c++)
             if (p->inside[p->set_of[m] * p->num_classes + c]) inside += s->free[c];
         if (inside < p->tasks[m]) continue;
-        const outcome of = found(g, s, by);
-        if (of != LEFT_OUT) return of;
+        if (filling_find(p, &g->found, m, by->rules[i], s->free, g->left)) return DONE;
     }
     return LEFT_OUT;
 }
@@ -198,7 +183,6 @@ static outcome start_in_order(growth *g, schedule *s, const ways *by) {
             if (g->member < 0 && is_time_up(g, by)) return PAUSED;
             if (g->member < 0) g->member = p->member_first[j];
             of = startable(g, s, j, by);
-            if (of == ASKING) return ASKING;
         }
         const int64_t member = g->member;
         g->member = -1;
@@ -464,28 +448,28 @@ static void list_waiting(growth *g, const schedule *s, const double *urgencies) 
     if (urgencies) qsort(g->by_urgency, (size_t)g->num_waiting, sizeof(urgent), compare_urgencies);
     for (int64_t w = 0; w < g->num_waiting; w++) g->waiting[w] = g->by_urgency[w].job;
     g->is_begun = true;
-    g->is_relaxed = g->is_looking = g->is_answered = false;
+    g->is_relaxed = g->is_looking = false;
 }
 
-/* Go on with the next parent; return 1 where it pauses, 2 where it asks, 0 where it is done, or a fault. */
+/* Go on with the next parent; return 1 where it pauses, 0 where it is done, or a fault. */
 static int64_t grow(growth *g, const growth *from, const ways *by, int64_t *kept) {
     schedule *const s = g->schedules + g->number;
     if (!g->is_begun) {
         const int64_t i = g->num_done, parent = by->parents[i];
-        if (parent < 0 || parent >= from->number) return FAULT(OUT_OF_RANGE, 5);
+        if (parent < 0 || parent >= from->number) return FAULT(OUT_OF_RANGE, by->worths ? 5 : 4);
         if (!copy(g->p, s, from->schedules + parent)) return FAULT(NO_MEMORY, 0);
         list_waiting(g, s, by->worths ? NULL : by->urgencies + i * g->p->num_jobs);
     }
     const outcome of = extend(g, s, by);
     if (of == OUT_OF_MEMORY) return FAULT(NO_MEMORY, 0);
-    if (of == PAUSED || of == ASKING) return of == PAUSED ? 1 : 2;
+    if (of == PAUSED) return 1;
     g->is_begun = false;
     if (of == DONE && (!by->worths || least_end(g->p, s, by) < by->before)) kept[g->number++] = g->num_done;
     g->num_done++;
     return 0;
 }
 
-/* Go on with parents until all are done, one asks, or the time is up; return 1 where it asks, else 0, or a fault. */
+/* Go on with parents until all are done, or the time is up; return 0, or a fault. */
 static int64_t grow_all(
     growth *g, const growth *from, int64_t num_plans, const ways *by, int64_t *kept, int64_t *progress) {
     int64_t result = 0;
@@ -495,7 +479,7 @@ static int64_t grow_all(
     }
     progress[0] = g->num_done;
     progress[1] = g->number;
-    return result < 0 ? result : result == 2;
+    return smaller(result, 0);
 }
 
 /* Return the fault of what growths by plans and by knapsacks have in common. */
@@ -508,18 +492,16 @@ static int64_t fault_of(growth *g, const growth *from, int64_t num_plans, int64_
 }
 
 int64_t growth_by_plans(
-    growth *of, const growth *from, int64_t num_plans, int64_t num_jobs, int64_t num_members,
-    const int64_t *parents, const double *urgencies, const double *thresholds, const double *relaxed,
-    const double *latest, const int64_t *rules, const uint8_t *is_asked, double until, double before, double seconds,
-    int64_t *kept, int64_t *progress) {
+    growth *of, const growth *from, int64_t num_plans, int64_t num_jobs, const int64_t *parents,
+    const double *urgencies, const double *thresholds, const double *relaxed, const double *latest,
+    const int64_t *rules, double until, double before, double seconds, int64_t *kept, int64_t *progress) {
     const int64_t fault = fault_of(of, from, num_plans, num_jobs);
     if (fault) return fault;
-    if (num_members != of->p->num_members) return FAULT(OUT_OF_RANGE, 4);
     for (int64_t i = of->num_done; i < num_plans; i++)
-        if (rules[i] < 0 || rules[i] >= of->p->num_rules) return FAULT(OUT_OF_RANGE, 10);
+        if (rules[i] < 0 || rules[i] >= of->p->num_rules) return FAULT(OUT_OF_RANGE, 9);
     const ways by = {
         .parents = parents, .until = until, .before = before, .stop = clock_now() + seconds, .urgencies = urgencies,
-        .thresholds = thresholds, .relaxed = relaxed, .latest = latest, .rules = rules, .is_asked = is_asked,
+        .thresholds = thresholds, .relaxed = relaxed, .latest = latest, .rules = rules,
     };
     return grow_all(of, from, num_plans, &by, kept, progress);
 }
@@ -562,33 +544,6 @@ int64_t growth_by_knapsacks(
         .bonuses = bonuses, .nearness = nearness, .prices = prices, .unit = unit,
     };
     return grow_all(of, from, num_plans, &by, kept, progress);
-}
-
-int64_t growth_question(
-    const growth *of, int64_t num_classes, int64_t num_loads, int64_t *asked, int64_t *free, double *left) {
-    if (num_classes != of->p->num_classes) return FAULT(OUT_OF_RANGE, 1);
-    if (num_loads != of->p->num_loads) return FAULT(OUT_OF_RANGE, 2);
-    if (!of->is_begun || of->member < 0 || of->is_answered) return FAULT(OUT_OF_ORDER, 0);
-    asked[0] = of->member;
-    asked[1] = of->rule_asked;
-    if (num_classes) memcpy(free, of->schedules[of->number].free, (size_t)num_classes * sizeof(*free));
-    if (num_loads) memcpy(left, of->left, (size_t)num_loads * sizeof(*left));
-    return 0;
-}
-
-int64_t growth_answer(growth *of, int64_t is_possible, int64_t num_classes, const int64_t *allocation) {
-    if (num_classes != of->p->num_classes) return FAULT(OUT_OF_RANGE, 2);
-    if (!of->is_begun || of->member < 0 || of->is_answered) return FAULT(OUT_OF_ORDER, 0);
-    int64_t tasks = of->p->tasks[of->member];
-    for (int64_t c = 0; c < num_classes && is_possible; c++) {
-        if (allocation[c] < 0 || allocation[c] > of->schedules[of->number].free[c]) return FAULT(OUT_OF_RANGE, 3);
-        of->found.allocation[c] = allocation[c];
-        tasks -= allocation[c];
-    }
-    if (is_possible && tasks) return FAULT(OUT_OF_RANGE, 3);
-    of->is_answered = true;
-    of->is_possible = is_possible != 0;
-    return 0;
 }
 
 int64_t growth_times(

@@ -20,13 +20,12 @@ ENGINE(int64_t) growth_take(growth *of, const growth *from, int64_t num_taken, c
    may exceed; how classes are filled. Schedules that cannot end before an instant are left out. `progress` has how many
    plans are done, and how many schedules made; `kept` says of which plans.
 
-   A call ends after about so many seconds; the same call again goes on. It returns 1 where a member is to be filled of
-   which is_asked, else 0. */
+   A call ends after about so many seconds; the same call again goes on. */
 ENGINE(int64_t) growth_by_plans(
-    growth *of, const growth *from, int64_t num_plans, int64_t num_jobs, int64_t num_members,
+    growth *of, const growth *from, int64_t num_plans, int64_t num_jobs,
     const int64_t parents[num_plans], const double urgencies[num_plans * num_jobs], const double thresholds[num_plans],
     const double relaxed[num_plans], const double latest[num_plans], const int64_t rules[num_plans],
-    const uint8_t is_asked[num_members], double until, double before, double seconds,
+    double until, double before, double seconds,
     int64_t kept[num_plans], int64_t progress[2]);
 
 /* Let schedules go on as by plans, but start those that wait and are worth most together, where any processors are as
@@ -38,13 +37,6 @@ ENGINE(int64_t) growth_by_knapsacks(
     const int64_t parents[num_plans], const double worths[num_plans * num_jobs], const double bonuses[num_plans],
     const double nearness[num_plans], const double prices[num_jobs], double until, double before, double seconds,
     int64_t kept[num_plans], int64_t progress[2]);
-
-/* Say which member is to be filled by which rule, and what is free and left; then answer whether, and how. */
-ENGINE(int64_t) growth_question(
-    const growth *of, int64_t num_classes, int64_t num_loads,
-    int64_t asked[2], int64_t free[num_classes], double left[num_loads]);
-ENGINE(int64_t) growth_answer(
-    growth *of, int64_t is_possible, int64_t num_classes, const int64_t allocation[num_classes]);
 
 /* Write starts and ends of the jobs of each schedule: infinity where one waits. */
 ENGINE(int64_t) growth_times(

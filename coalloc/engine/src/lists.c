@@ -1,16 +1,24 @@
 #include "lists.h"
+#include "constraints.h"
 #include "profile.h"
 
 /* Probabilities of two of the moves, else a job is given another way; and that another way is one level alone. */
 static const double INSERT = 0.5, SWAP = 0.3, ALONE = 0.3;
 /* Probability that such a move is aimed: at a job that waits and one that starts while it does. */
 static const double AIMED = 0.8;
+/* Share of a limit that adding and taking away loads may lose in floating point: as in coalloc.rules.profile. */
+static const double SUBTRACTION_NOISE = 1e-12;
+/* Numbers that profiles before parts of a list hold at most, all together, where there is more than one part. */
+static const double MOST_KEPT = 3e7;
 /* Jobs that are drawn, at most, for one that waits; steps after which a list is decoded from its beginning; placements
-   between two looks at the clock; parts of a list before each of which its profile is kept. */
-enum { TRIALS = 8, TIDIED = 1000, LOOKS = 16, NUM_PARTS = 16 };
+   between two looks at the clock; parts of a list before each of which its profile is kept, at most. */
+enum { TRIALS = 8, TIDIED = 1000, LOOKS = 16, MOST_PARTS = 16 };
 
 /* Numbers of parameters, for faults. */
-enum { NUM_JOBS = 2, NUM_CLASSES, NUM_SHAPES, RAMPS = 7, WEIGHTS, LEAST, LATEST, ORDER = 2, WAYS, STEPS, HEATS };
+enum {
+    CONSTRAINTS = 2, NUM_JOBS, NUM_CLASSES, NUM_SHAPES, SCALE = 11, PIECE_FIRST, ENDS, COSTS, SLOPES, WEIGHTS, LEAST,
+    ORDER = 2, WAYS, STEPS, HEATS, ALLOCATIONS = 3
+};
 
 /* A job in a schedule. */
 typedef struct {
@@ -37,6 +45,18 @@ typedef struct {
     double value, early, rest, limit, differs;
 } decoding;
 
+/* What decoding waits for: the modes of a job that finds no filling, or the cost of one that has a place. */
+typedef enum { NOTHING, MODES, COST } question;
+
+/* What becomes of a job, and of a list. */
+typedef enum { PLACED, NOWHERE, ASKING } outcome;
+typedef enum { DECODED, PAUSED, ASKED } progress;
+
+/* The allocations of a job, one after the other, and the shape of each; without allocations they are not known. */
+typedef struct {
+    int64_t size, *allocations, *shapes;
+} modes;
+
 /* A move: of the job at place i to place k, a swap of both, or of another way for the job at place i. */
 typedef struct {
     enum { NONE, INSERTION, EXCHANGE, OTHER_WAY } kind;
@@ -45,8 +65,15 @@ typedef struct {
 
 struct lists {
     const problem *of;
-    const double *ramps, *weights, *alone, *latest;
-    bool is_sum, has_ways, is_decoding;
+    const constraints *constraints;
+    const int64_t *piece_first;
+    const double *ends, *costs, *slopes, *weights, *alone;
+    spent spent;
+    double scale, *fastest, *mode_loads, answer;
+    bool is_sum, is_end, is_asked, asks_modes, has_ways, is_decoding, is_answered;
+    question asked;
+    modes *modes;
+    span *spans;
     uint64_t seed;
     double best, now, heats[2];
     int64_t step, steps, tidied;
@@ -56,7 +83,8 @@ struct lists {
     schedule placed, tried;
     decoding decoding;
     change change;
-    profile profile, parts[NUM_PARTS]; /* those of size 0 are to be made anew */
+    int64_t num_parts;
+    profile profile, parts[MOST_PARTS]; /* those of size 0 are to be made anew */
     room room;
     filling filling;
     arena kept;
@@ -68,56 +96,96 @@ static void schedule_place(schedule *made, arena *in, const problem *p) {
     made->loads = PLACE(in, p->num_jobs * p->num_loads, double);
 }
 
-static void place_all(
-    lists *of, const double *ramps, const double *weights, const double *alone, const double *latest) {
+/* Lay out a copy of what was given, and the rest. */
+static void lay_out(lists *of, const lists *given) {
     const problem *p = of->of;
-    of->ramps = COPIED(&of->kept, ramps, p->num_shapes * p->num_classes * 3);
-    of->weights = COPIED(&of->kept, weights, p->num_jobs);
-    of->alone = COPIED(&of->kept, alone, p->num_jobs);
-    of->latest = COPIED(&of->kept, latest, p->num_jobs);
-    of->order = PLACE(&of->kept, p->num_jobs, int64_t);
-    of->ways = PLACE(&of->kept, p->num_jobs, int64_t);
-    of->best_order = PLACE(&of->kept, p->num_jobs, int64_t);
-    of->best_ways = PLACE(&of->kept, p->num_jobs, int64_t);
-    of->best_allocations = PLACE(&of->kept, p->num_jobs * p->num_classes, int64_t);
-    of->best_starts = PLACE(&of->kept, p->num_jobs, double);
-    of->sums = PLACE(&of->kept, p->num_jobs + 1, sums);
-    room_place(&of->room, &of->kept, p);
-    schedule_place(&of->placed, &of->kept, p);
-    schedule_place(&of->tried, &of->kept, p);
-    profile_place(&of->profile, &of->kept, p);
-    for (int64_t part = 0; part < NUM_PARTS; part++) profile_place(of->parts + part, &of->kept, p);
-    filling_place(&of->filling, &of->kept, p);
+    arena *kept = &of->kept;
+    const int64_t num_costs = p->num_shapes * p->num_classes;
+    const int64_t num_points = given->piece_first[num_costs];
+    of->ends = COPIED(kept, given->ends, num_points);
+    of->costs = COPIED(kept, given->costs, num_points);
+    of->slopes = COPIED(kept, given->slopes, num_costs);
+    of->weights = COPIED(kept, given->weights, p->num_jobs);
+    of->alone = COPIED(kept, given->alone, p->num_jobs);
+    of->piece_first = COPIED(kept, given->piece_first, num_costs + 1);
+    of->fastest = PLACE(kept, p->num_shapes, double);
+    of->mode_loads = PLACE(kept, p->num_loads, double);
+    of->modes = PLACE(kept, p->num_jobs, modes);
+    of->spans = PLACE(kept, p->num_jobs, span);
+    of->order = PLACE(kept, p->num_jobs, int64_t);
+    of->ways = PLACE(kept, p->num_jobs, int64_t);
+    of->best_order = PLACE(kept, p->num_jobs, int64_t);
+    of->best_ways = PLACE(kept, p->num_jobs, int64_t);
+    of->best_allocations = PLACE(kept, p->num_jobs * p->num_classes, int64_t);
+    of->best_starts = PLACE(kept, p->num_jobs, double);
+    of->sums = PLACE(kept, p->num_jobs + 1, sums);
+    room_place(&of->room, kept, p);
+    schedule_place(&of->placed, kept, p);
+    schedule_place(&of->tried, kept, p);
+    profile_place(&of->profile, kept, p);
+    for (int64_t part = 0; part < of->num_parts; part++) profile_place(of->parts + part, kept, p);
+    filling_place(&of->filling, kept, p);
+    if (!of->constraints->spending) return;
+    spent_place(&of->spent, kept, of->constraints->spending);
+    of->filling.spent = &of->spent;
+}
+
+static int64_t fault_of(const lists *given, int64_t num_points) {
+    const problem *p = given->of;
+    const int64_t num_costs = p->num_shapes * p->num_classes;
+    if (given->constraints->num_jobs != p->num_jobs ||
+        (given->constraints->spending && given->constraints->spending->of != p))
+        return FAULT(OUT_OF_RANGE, CONSTRAINTS);
+    if (!isfinite(given->scale)) return FAULT(NOT_A_NUMBER, SCALE);
+    for (int64_t i = 0; i <= num_costs; i++)
+        if (given->piece_first[i] < (i ? given->piece_first[i - 1] : 0)) return FAULT(OUT_OF_ORDER, PIECE_FIRST);
+    if (given->piece_first[num_costs] != num_points) return FAULT(OUT_OF_ORDER, PIECE_FIRST);
+    if (!are_numbers(given->ends, num_points)) return FAULT(NOT_A_NUMBER, ENDS);
+    if (!are_numbers(given->costs, num_points)) return FAULT(NOT_A_NUMBER, COSTS);
+    if (!are_numbers(given->slopes, num_costs)) return FAULT(NOT_A_NUMBER, SLOPES);
+    if (!are_numbers(given->weights, p->num_jobs)) return FAULT(NOT_A_NUMBER, WEIGHTS);
+    if (!are_numbers(given->alone, p->num_jobs)) return FAULT(NOT_A_NUMBER, LEAST);
+    for (int64_t j = 0; j < p->num_jobs; j++) /* a job without a member has no way */
+        if (p->member_first[j] == p->member_first[j + 1]) return FAULT(OUT_OF_RANGE, NUM_JOBS);
+    for (int64_t i = 0; i < num_costs && !given->is_end && !given->is_asked; i++)
+        if (given->piece_first[i] == given->piece_first[i + 1]) return FAULT(OUT_OF_ORDER, PIECE_FIRST);
+    return 0;
 }
 
 int64_t lists_new(
-    lists *made[1], const problem *p, int64_t num_jobs, int64_t num_classes, int64_t num_shapes, int64_t is_sum,
-    uint64_t seed, const double ramps[num_shapes * num_classes * 3], const double weights[num_jobs],
-    const double alone[num_jobs], const double latest[num_jobs]) {
+    lists *made[1], const problem *p, const constraints *c, int64_t num_jobs, int64_t num_classes, int64_t num_shapes,
+    int64_t num_points, int64_t is_sum, int64_t cost, int64_t asks_modes, uint64_t seed, double scale,
+    const int64_t *piece_first, const double *ends, const double *costs, const double *slopes, const double *weights,
+    const double *alone) {
     if (num_jobs != p->num_jobs || !num_jobs) return FAULT(OUT_OF_RANGE, NUM_JOBS);
     if (num_classes != p->num_classes) return FAULT(OUT_OF_RANGE, NUM_CLASSES);
     if (num_shapes != p->num_shapes) return FAULT(OUT_OF_RANGE, NUM_SHAPES);
-    if (!are_numbers(ramps, num_shapes * num_classes * 3)) return FAULT(NOT_A_NUMBER, RAMPS);
-    if (!are_numbers(weights, num_jobs)) return FAULT(NOT_A_NUMBER, WEIGHTS);
-    if (!are_numbers(alone, num_jobs)) return FAULT(NOT_A_NUMBER, LEAST);
-    if (!are_numbers(latest, num_jobs)) return FAULT(NOT_A_NUMBER, LATEST);
-    for (int64_t j = 0; j < num_jobs; j++) /* a job without a member has no way */
-        if (p->member_first[j] == p->member_first[j + 1]) return FAULT(OUT_OF_RANGE, NUM_JOBS);
-    lists *new = calloc(1, sizeof(lists));
+    lists given = {
+        .of = p, .constraints = c, .is_sum = is_sum, .is_end = cost == 0, .is_asked = cost == 2,
+        .asks_modes = asks_modes, .seed = seed, .scale = scale, .best = INFINITY, .piece_first = piece_first,
+        .ends = ends, .costs = costs, .slopes = slopes, .weights = weights, .alone = alone,
+    };
+    const int64_t fault = fault_of(&given, num_points);
+    if (fault) return fault;
+    const double each = 2.0 * (double)(p->num_jobs + p->num_held + 2) * (double)(1 + p->num_classes + p->num_loads);
+    given.num_parts = (int64_t)later(1.0, earlier(MOST_PARTS, MOST_KEPT / each));
+    lists *new = malloc(sizeof(lists));
     if (!new) return FAULT(NO_MEMORY, 0);
-    new->of = p;
-    new->is_sum = is_sum;
-    new->seed = seed;
-    new->best = INFINITY;
-    place_all(new, ramps, weights, alone, latest);
+    *new = given;
+    lay_out(new, &given);
     if (!make_room(&new->kept)) { /* nobody holds anything yet */
         free(new);
         return FAULT(NO_MEMORY, 0);
     }
-    place_all(new, ramps, weights, alone, latest);
+    lay_out(new, &given);
     for (int64_t j = 0; j < num_jobs; j++) {
         new->best_order[j] = j;
         new->has_ways = new->has_ways || p->num_classes > 1 || p->member_first[j + 1] - p->member_first[j] > 1;
+    }
+    for (int64_t shape = 0; shape < num_shapes; shape++) {
+        new->fastest[shape] = INFINITY;
+        for (int64_t g = 0; g < num_classes; g++)
+            new->fastest[shape] = earlier(new->fastest[shape], p->durations[shape * num_classes + g]);
     }
     made[0] = new;
     return 0;
@@ -125,75 +193,172 @@ int64_t lists_new(
 
 void lists_free(lists *of) {
     if (!of) return;
+    for (int64_t j = 0; j < of->of->num_jobs; j++) free(of->modes[j].allocations);
     free(of->kept.room);
     free(of);
 }
 
 double lists_value(const lists *of) { return of->best; }
 
-/* Place a job where it ends first in its way, or in any where that has no place for it by its latest end, as
-   coalloc.rules.serial_sgs does; return the member, -1 where it has none. */
-static int64_t place_job(lists *of, int64_t j, placement *times, int64_t *allocation) {
-    const problem *p = of->of;
-    const int64_t first = p->member_first[j], num_levels = p->member_first[j + 1] - first;
-    const int64_t slowest = of->ways[j] / p->num_rules, rule = of->ways[j] % p->num_rules;
-    int64_t found = -1;
-    times->start = INFINITY;
-    times->end = nextafter(of->latest[j], INFINITY); /* what is found ends before that */
-    for (int is_any = 0; is_any < 2 && found < 0; is_any++) {
-        const int64_t lowest = is_any || slowest < num_levels ? 0 : slowest - num_levels;
-        const int64_t highest = is_any ? num_levels - 1 : slowest % num_levels;
-        for (int64_t member = first + lowest; member <= first + highest; member++) {
-            const double start = profile_start(
-                &of->profile, p, member, is_any ? 0 : rule, p->releases[j], times->end, &of->filling, &of->room);
-            if (start == INFINITY) continue;
-            const double *durations = p->durations + p->shape_of[member] * p->num_classes;
-            double duration = 0.0;
-            for (int64_t g = 0; g < p->num_classes; g++) {
-                allocation[g] = of->filling.allocation[g];
-                if (allocation[g] > 0) duration = later(duration, durations[g]);
-            }
-            found = member;
-            times->start = start;
-            times->end = start + duration;
-        }
-    }
-    return found;
-}
-
-/* Return what a job costs by its start, on the slowest class that it uses. */
-static double cost_of(const lists *of, int64_t shape, double start, const int64_t *allocation) {
+/* Return how long a shape takes on the slowest class that it uses, and which that is. */
+static double duration_of(const lists *of, int64_t shape, const int64_t *allocation, int64_t *slowest) {
     const problem *p = of->of;
     const double *durations = p->durations + shape * p->num_classes;
     double duration = -1.0;
-    int64_t slowest = 0;
+    *slowest = 0;
     for (int64_t g = 0; g < p->num_classes; g++)
         if (allocation[g] > 0 && durations[g] > duration) {
             duration = durations[g];
-            slowest = g;
+            *slowest = g;
         }
-    const double *ramp = of->ramps + (shape * p->num_classes + slowest) * 3;
-    return later(ramp[0], ramp[1] * start + ramp[2]);
+    return later(0.0, duration);
 }
 
-/* Note a job in a schedule; return whether it has a place. */
-static bool try_job(lists *of, int64_t j, schedule *in) {
+/* Place a job at a level if it ends before times->end, as early as its constraints let it; return whether it does. */
+static bool place_member(lists *of, int64_t member, int64_t rule, placement *times, int64_t *allocation) {
     const problem *p = of->of;
-    placement *times = in->times + j;
-    int64_t *allocation = in->allocations + j * p->num_classes;
-    const int64_t member = place_job(of, j, times, allocation);
-    if (member < 0) return false;
-    const int64_t shape = p->shape_of[member];
-    for (int64_t k = 0; k < p->num_loads; k++) in->loads[j * p->num_loads + k] = load_of(p, shape, k, allocation);
-    times->cost = cost_of(of, shape, times->start, allocation);
+    const int64_t j = p->job_of[member], shape = p->shape_of[member];
+    const double latest = of->constraints->latest[j] - of->fastest[shape] + p->ticks[member];
+    const double before = earlier(times->end, nextafter(latest, INFINITY)); /* on the fastest class it ends in time */
+    double release = p->releases[j];
+    while (true) {
+        const double start =
+            profile_start(&of->profile, p, member, rule, release, before, &of->filling, &of->room);
+        if (start == INFINITY) return false;
+        int64_t slowest;
+        const double duration = duration_of(of, shape, of->filling.allocation, &slowest);
+        release = constraints_start(of->constraints, j, start, duration, of->spans);
+        if (release == INFINITY) return false;
+        if (release > start) continue;
+        memcpy(allocation, of->filling.allocation, (size_t)p->num_classes * sizeof(int64_t));
+        times->start = start;
+        times->end = start + duration;
+        return true;
+    }
+}
+
+/* Whether an allocation, and its loads, are free in a step. */
+static bool is_free(const lists *of, int64_t step, const int64_t *allocation, const double *loads) {
+    const problem *p = of->of;
+    for (int64_t g = 0; g < p->num_classes; g++)
+        if (of->profile.free[step * p->num_classes + g] < allocation[g]) return false;
+    for (int64_t k = 0; k < p->num_loads; k++) {
+        const double left = later(0.0, of->profile.left[step * p->num_loads + k]);
+        if (loads[k] > left + SUBTRACTION_NOISE * later(1.0, p->limits[k])) return false;
+    }
     return true;
+}
+
+/* Return the first start from a release on at which an allocation is free for so long. */
+static double first_fit(
+    const lists *of, const int64_t *allocation, const double *loads, double release, double duration) {
+    const profile *in = &of->profile;
+    if (duration <= 0.0) return release;
+    int64_t step = profile_step(in, release);
+    if (step == in->size || in->times[step] > release) step--;
+    double start = release;
+    for (; step < in->size && in->times[step] < start + duration; step++)
+        if (!is_free(of, step, allocation, loads)) start = step + 1 < in->size ? in->times[step + 1] : INFINITY;
+    return start;
+}
+
+/* Place a job in the mode in which it ends first; return whether there is one. */
+static bool place_mode(lists *of, int64_t j, placement *times, int64_t *allocation, int64_t *shape) {
+    const problem *p = of->of;
+    const modes *known = of->modes + j;
+    bool is_found = false;
+    for (int64_t m = 0; m < known->size; m++) {
+        const int64_t *tried = known->allocations + m * p->num_classes;
+        int64_t slowest;
+        const double duration = duration_of(of, known->shapes[m], tried, &slowest);
+        double start = -INFINITY, release = p->releases[j];
+        if (release + duration >= times->end) continue;
+        if (of->filling.spent && !spent_affords(&of->spent, j, tried)) continue;
+        for (int64_t k = 0; k < p->num_loads; k++) of->mode_loads[k] = load_of(p, known->shapes[m], k, tried);
+        while (release > start && release < INFINITY) {
+            start = first_fit(of, tried, of->mode_loads, release, duration);
+            release = start < INFINITY ? constraints_start(of->constraints, j, start, duration, of->spans) : INFINITY;
+        }
+        if (!(release + duration < times->end)) continue;
+        is_found = true;
+        *shape = known->shapes[m];
+        times->start = release;
+        times->end = release + duration;
+        memcpy(allocation, tried, (size_t)p->num_classes * sizeof(int64_t));
+    }
+    return is_found;
+}
+
+/* Place a job where it ends first in its way, or at any level where that has no place for it, or else in any mode, as
+   coalloc.rules.serial_sgs does; note its shape. */
+static outcome place_job(lists *of, int64_t j, placement *times, int64_t *allocation, int64_t *shape) {
+    const problem *p = of->of;
+    const int64_t first = p->member_first[j], num_levels = p->member_first[j + 1] - first;
+    const int64_t slowest = of->ways[j] / p->num_rules, rule = of->ways[j] % p->num_rules;
+    bool is_found = false;
+    times->start = times->end = INFINITY;
+    if (!constraints_admit(of->constraints, j, of->spans)) return NOWHERE;
+    for (int is_any = 0; is_any < 2 && !is_found; is_any++) {
+        const int64_t lowest = is_any || slowest < num_levels ? 0 : slowest - num_levels;
+        const int64_t highest = is_any ? num_levels - 1 : slowest % num_levels;
+        for (int64_t member = first + lowest; member <= first + highest; member++) {
+            if (!place_member(of, member, is_any ? 0 : rule, times, allocation)) continue;
+            is_found = true;
+            *shape = p->shape_of[member];
+        }
+    }
+    if (is_found) return PLACED;
+    if (!of->asks_modes) return NOWHERE;
+    if (!of->modes[j].allocations) {
+        of->asked = MODES;
+        return ASKING;
+    }
+    return place_mode(of, j, times, allocation, shape) ? PLACED : NOWHERE;
+}
+
+/* Return what a job costs by its end, in pieces of its shape on the slowest class that it uses: they are linear between
+   points, the first of two at one end counts there. */
+static double cost_of(const lists *of, int64_t shape, int64_t slowest, double at) {
+    if (of->is_end) return at;
+    const int64_t number = shape * of->of->num_classes + slowest;
+    const int64_t first = of->piece_first[number], behind = of->piece_first[number + 1];
+    const double end = at * of->scale, *ends = of->ends, *costs = of->costs;
+    int64_t i = first;
+    while (i < behind && ends[i] < end) i++;
+    if (i == first) return costs[first];
+    if (i == behind) return costs[i - 1] + of->slopes[number] * (end - ends[i - 1]);
+    if (ends[i] == end) return costs[i];
+    return costs[i - 1] + (costs[i] - costs[i - 1]) * (end - ends[i - 1]) / (ends[i] - ends[i - 1]);
+}
+
+/* Note a job in the schedule that is tried. */
+static outcome try_job(lists *of, int64_t j) {
+    const problem *p = of->of;
+    placement *times = of->tried.times + j;
+    int64_t *allocation = of->tried.allocations + j * p->num_classes, shape = 0, slowest;
+    if (of->is_answered) {
+        of->is_answered = false;
+        times->cost = of->answer;
+        return PLACED;
+    }
+    const outcome found = place_job(of, j, times, allocation, &shape);
+    if (found != PLACED) return found;
+    for (int64_t k = 0; k < p->num_loads; k++)
+        of->tried.loads[j * p->num_loads + k] = load_of(p, shape, k, allocation);
+    duration_of(of, shape, allocation, &slowest);
+    if (of->is_asked) {
+        of->asked = COST;
+        return ASKING;
+    }
+    times->cost = cost_of(of, shape, slowest, times->end);
+    return PLACED;
 }
 
 static double joined(const lists *of, double value, double other) {
     return of->is_sum ? value + other : later(value, other);
 }
 
-static int64_t first_of(const lists *of, int64_t part) { return part * of->of->num_jobs / NUM_PARTS; }
+static int64_t first_of(const lists *of, int64_t part) { return part * of->of->num_jobs / of->num_parts; }
 
 /* Take the jobs of the current schedule from a place to before another. */
 static void hold(lists *of, int64_t first, int64_t behind) {
@@ -222,10 +387,25 @@ static void make_part(lists *of, int64_t part) {
     }
 }
 
+/* Note when the jobs before a place run. */
+static void note_spans(lists *of, int64_t behind) {
+    for (int64_t i = 0; i < of->of->num_jobs; i++) {
+        const placement *times = of->placed.times + of->order[i];
+        of->spans[of->order[i]] = i < behind ? (span){times->start, times->end} : (span){INFINITY, INFINITY};
+    }
+}
+
+/* Count what the jobs before a place have spent. */
+static void spend(lists *of, int64_t behind) {
+    spent_begin(&of->spent);
+    for (int64_t i = 0; i < behind; i++)
+        spent_take(&of->spent, of->order[i], of->placed.allocations + of->order[i] * of->of->num_classes);
+}
+
 /* Decode the list anew from a place on. Nothing that follows starts before the least release of it, so the profile need
    not go back further. */
 static void decode_from(lists *of, int64_t first, double limit) {
-    int64_t part = NUM_PARTS - 1;
+    int64_t part = of->num_parts - 1;
     while (first_of(of, part) > first) part--;
     const int64_t begins = first_of(of, part);
     profile *kept = of->parts + part;
@@ -236,40 +416,50 @@ static void decode_from(lists *of, int64_t first, double limit) {
         profile_copy(&of->profile, kept);
     }
     hold(of, begins, first);
+    if (of->constraints->num_rows) note_spans(of, first);
+    if (of->filling.spent) spend(of, first);
     const sums *here = of->sums + first;
     of->decoding = (decoding){first, here->before, here->early, here->alone, limit, -INFINITY};
     of->is_decoding = true;
 }
 
-/* Place the next job; return whether it has a place. */
-static bool place_next(lists *of) {
+/* Place the next job. What follows one that is placed otherwise may be the same once that has ended; but not where a
+   row says something of its times. */
+static outcome place_next(lists *of) {
     const problem *p = of->of;
     decoding *now = &of->decoding;
-    const int64_t j = of->order[now->next++];
-    if (!try_job(of, j, &of->tried)) return false;
+    const int64_t j = of->order[now->next];
+    const outcome found = try_job(of, j);
+    if (found != PLACED) return found;
+    now->next++;
     const placement *times = of->tried.times + j, *before = of->placed.times + j;
     const int64_t *allocation = of->tried.allocations + j * p->num_classes;
     profile_hold(&of->profile, times->start, times->end, allocation, of->tried.loads + j * p->num_loads);
+    of->spans[j] = (span){times->start, times->end};
+    if (of->filling.spent) spent_take(&of->spent, j, allocation);
     now->value = joined(of, now->value, times->cost);
     now->early += of->weights[j] * times->end;
     now->rest -= of->alone[j];
     const int64_t *held = of->placed.allocations + j * p->num_classes;
     if (times->start != before->start || memcmp(allocation, held, (size_t)p->num_classes * sizeof(int64_t)))
-        now->differs = later(now->differs, later(times->end, before->end));
-    return true;
+        now->differs =
+            of->constraints->is_timed[j] || of->filling.spent ? INFINITY : later(now->differs, later(times->end, before->end));
+    return PLACED;
 }
 
-/* Decode on, and return whether that is done, with the cost of the list: infinity above the limit. No job costs less
-   than alone, so a list above it on the way stays above. Behind the last place that has changed nothing changes any
+/* Decode on; note the cost of a list that is decoded: infinity above the limit. No job costs less than alone, so a list
+   above it on the way stays above. Behind the last place that has changed nothing changes any
    more once all that is placed otherwise has ended, now as before, when the next may start: those that follow see the
    same profile. */
-static bool decode_on(lists *of, int64_t last, double until, double *cost) {
+static progress decode_on(lists *of, int64_t last, double until, double *cost) {
     const int64_t n = of->of->num_jobs;
     decoding *now = &of->decoding;
     *cost = INFINITY;
     for (int64_t placed = 1; now->next < n; placed++) {
-        if (placed % LOOKS == 0 && clock_now() >= until) return false;
-        if (!place_next(of) || now->value + now->early + (of->is_sum ? now->rest : 0.0) > now->limit) return true;
+        if (placed % LOOKS == 0 && clock_now() >= until) return PAUSED;
+        const outcome found = place_next(of);
+        if (found == ASKING) return ASKED;
+        if (found == NOWHERE || now->value + now->early + (of->is_sum ? now->rest : 0.0) > now->limit) return DECODED;
         const sums *next = of->sums + now->next, *end = of->sums + n;
         if (now->next > last && now->next < n && now->differs <= next->release) {
             now->value = of->is_sum ? now->value + end->before - next->before : later(now->value, next->greatest);
@@ -278,7 +468,7 @@ static bool decode_on(lists *of, int64_t last, double until, double *cost) {
         }
     }
     *cost = now->value + now->early;
-    return true;
+    return DECODED;
 }
 
 /* Sum up over places of the current list, from the last before `behind` down to the first, what follows each. */
@@ -293,7 +483,7 @@ static void sum_up(lists *of, int64_t first, int64_t behind) {
 
 /* Forget the profiles before parts that begin behind a place. */
 static void forget(lists *of, int64_t place) {
-    for (int64_t part = NUM_PARTS - 1; part >= 0 && first_of(of, part) > place; part--) of->parts[part].size = 0;
+    for (int64_t part = of->num_parts - 1; part >= 0 && first_of(of, part) > place; part--) of->parts[part].size = 0;
 }
 
 /* Make what was tried of places of the list, from the first to before the next to be decoded, part of its schedule. */
@@ -360,6 +550,9 @@ static bool is_permutation(int64_t *marks, const int64_t *order, int64_t size) {
     return true;
 }
 
+/* Whether lists are put in the order of their starts now and then: rows may forbid that. */
+static bool is_sorted(const lists *of) { return of->is_sum && !of->has_ways && !of->constraints->num_rows; }
+
 int64_t lists_begin(
     lists *of, int64_t num_jobs, const int64_t order[num_jobs], const int64_t ways[num_jobs], int64_t steps,
     double first_heat, double last_heat) {
@@ -371,12 +564,13 @@ int64_t lists_begin(
     for (int64_t j = 0; j < num_jobs; j++)
         if (ways[j] < 0 || ways[j] / p->num_rules >= 2 * (p->member_first[j + 1] - p->member_first[j]))
             return FAULT(OUT_OF_RANGE, WAYS);
-    of->is_decoding = false;
+    of->is_decoding = of->is_answered = false;
+    of->asked = NOTHING;
     of->step = of->steps = 0;
     if (!is_permutation(of->order, order, num_jobs)) return FAULT(OUT_OF_ORDER, ORDER);
     copy_list(of, order, ways, of->order, of->ways);
     of->steps = steps;
-    of->tidied = of->is_sum && !of->has_ways ? -1 : 0;
+    of->tidied = is_sorted(of) ? -1 : 0;
     of->heats[0] = first_heat;
     of->heats[1] = last_heat;
     open_list(of);
@@ -411,6 +605,23 @@ static void draw_aimed(lists *of, int64_t *i, int64_t *k) {
         return;
     }
     *i = *k = 0;
+}
+
+/* Return how far the job at place i may go towards place k, so that no job is before one that it awaits. */
+static int64_t reach(const lists *of, int64_t i, int64_t k) {
+    const int64_t j = of->order[i], step = i < k ? 1 : -1;
+    for (; i != k; i += step) {
+        const int64_t other = of->order[i + step];
+        if (step > 0 ? constraints_await(of->constraints, other, j) : constraints_await(of->constraints, j, other)) break;
+    }
+    return i;
+}
+
+/* Let a move keep jobs behind those that they await: an insertion ends before that, a swap is given up. */
+static void restrain(const lists *of, change *by) {
+    const int64_t end = reach(of, by->i, by->k);
+    if (by->kind == INSERTION) by->k = end;
+    else if (end != by->k || reach(of, by->k, by->i) != by->i) by->k = by->i;
 }
 
 /* Take the job at place i to place k, or swap the two. */
@@ -453,6 +664,7 @@ static void propose(lists *of) {
         by->kind = kind < INSERT ? INSERTION : EXCHANGE;
         if (of->is_sum && !of->has_ways && draw(&of->seed) < AIMED) draw_aimed(of, &by->i, &by->k);
         else draw_places(of, &by->i, &by->k);
+        if (of->constraints->awaited_first[of->of->num_jobs]) restrain(of, by);
         if (by->i == by->k) by->kind = NONE;
         else move(of->order, by->i, by->k, by->kind == INSERTION);
     } else {
@@ -494,7 +706,7 @@ static void begin_step(lists *of) {
         return;
     }
     of->tidied = of->step;
-    if (of->is_sum && !of->has_ways) sort(of);
+    if (is_sorted(of)) sort(of);
     open_list(of);
 }
 
@@ -506,8 +718,10 @@ int64_t lists_go_on(lists *of, double seconds) {
         double cost;
         const change *by = &of->change;
         if (!of->is_decoding) continue;
-        if (!decode_on(of, by->kind == NONE ? of->of->num_jobs : larger(by->i, by->k), until, &cost)) return 1;
-        settle(of, cost);
+        if (of->asked) return 2;
+        const progress come = decode_on(of, by->kind == NONE ? of->of->num_jobs : larger(by->i, by->k), until, &cost);
+        if (come == DECODED) settle(of, cost);
+        else return come == PAUSED ? 1 : 2;
     }
     return 0;
 }
@@ -520,5 +734,51 @@ int64_t lists_best(
     copy_list(of, of->best_order, of->best_ways, order, ways);
     memcpy(starts, of->best_starts, (size_t)num_jobs * sizeof(double));
     memcpy(allocations, of->best_allocations, (size_t)(num_jobs * num_classes) * sizeof(int64_t));
+    return 0;
+}
+
+int64_t lists_question(const lists *of, int64_t *asked, double *times) {
+    if (!of->is_decoding || !of->asked) return FAULT(OUT_OF_ORDER, 0);
+    const int64_t j = of->order[of->decoding.next];
+    asked[0] = of->asked == COST;
+    asked[1] = j;
+    times[0] = of->tried.times[j].start;
+    times[1] = of->tried.times[j].end;
+    return 0;
+}
+
+int64_t lists_answer_cost(lists *of, double cost) {
+    if (!of->is_decoding || of->asked != COST) return FAULT(OUT_OF_ORDER, 0);
+    if (isnan(cost)) return FAULT(NOT_A_NUMBER, 1);
+    of->asked = NOTHING;
+    of->is_answered = true;
+    of->answer = cost;
+    return 0;
+}
+
+/* Return the shape of a job with as many tasks as an allocation has; -1 where it has none. */
+static int64_t shape_with(const problem *p, int64_t j, const int64_t *allocation) {
+    int64_t tasks = 0;
+    for (int64_t g = 0; g < p->num_classes; g++) tasks += allocation[g];
+    for (int64_t member = p->member_first[j]; member < p->member_first[j + 1]; member++)
+        if (p->tasks[member] == tasks) return p->shape_of[member];
+    return -1;
+}
+
+int64_t lists_answer_modes(lists *of, int64_t num_modes, int64_t num_classes, const int64_t *allocations) {
+    const problem *p = of->of;
+    if (!of->is_decoding || of->asked != MODES) return FAULT(OUT_OF_ORDER, 0);
+    if (num_classes != p->num_classes) return FAULT(OUT_OF_RANGE, 2);
+    const int64_t size = num_modes * num_classes, j = of->order[of->decoding.next];
+    for (int64_t i = 0; i < size; i++)
+        if (allocations[i] < 0 || allocations[i] > p->capacities[i % num_classes]) return FAULT(OUT_OF_RANGE, ALLOCATIONS);
+    for (int64_t m = 0; m < num_modes; m++)
+        if (shape_with(p, j, allocations + m * num_classes) < 0) return FAULT(OUT_OF_RANGE, ALLOCATIONS);
+    int64_t *room = malloc((size_t)(size + num_modes + 1) * sizeof(int64_t));
+    if (!room) return FAULT(NO_MEMORY, 0);
+    of->modes[j] = (modes){num_modes, room, room + size};
+    if (size) memcpy(room, allocations, (size_t)size * sizeof(int64_t));
+    for (int64_t m = 0; m < num_modes; m++) room[size + m] = shape_with(p, j, allocations + m * num_classes);
+    of->asked = NOTHING;
     return 0;
 }

@@ -1,4 +1,4 @@
-#include "problem.h"
+#include "spreads.h"
 
 /* More than any memory holds, so that products of sizes, of which one may be 0, are numbers. */
 static const int64_t MOST_SIZE = INT64_C(1) << 40;
@@ -121,7 +121,7 @@ int64_t problem_new(
         num_loads, num_memories, first_memory, num_entries, num_held, num_releases,
         releases, arrivals, efficiency, ticks, entries, memory_asked, durations, limits, held_loads, held_since,
         held_until, least_tasks, member_first, job_of, level_of, tasks, set_of, shape_of, order_first, place_first, place_class,
-        closing_first, closing, entry_first, memory_class, most, held, capacities, below, inside, {NULL, 0}
+        closing_first, closing, entry_first, memory_class, most, held, capacities, below, inside, NULL, {NULL, 0}
     };
     const int64_t sizes[] = {num_jobs, num_classes, num_members, num_shapes, num_sets, num_rules, num_orders, num_places,
                              num_closings, num_loads, num_memories, first_memory, num_entries, num_held, num_releases};
@@ -183,6 +183,8 @@ int64_t problem_new(
 
 void problem_free(problem *of) {
     if (!of) return;
+    if (of->spreads) free(of->spreads->kept.room);
+    free(of->spreads);
     free(of->kept.room);
     free(of);
 }

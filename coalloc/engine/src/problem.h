@@ -6,6 +6,7 @@
 #include "common.h"
 
 typedef struct problem problem;
+typedef struct spreads spreads;
 
 /* A problem in arrays. A member is a level of a job, the most efficient of a job first; a shape a job with so many
    tasks; an order one in which a rule fills the classes of a set, its places one class each, behind which those links
@@ -41,6 +42,7 @@ struct problem {
     const int64_t *place_first, *place_class, *closing_first, *closing, *entry_first, *memory_class, *most, *held;
     const int64_t *capacities;
     const uint8_t *below, *inside;
+    spreads *spreads; /* NULL where jobs may be spread in any way */
     arena kept;
 };
 

@@ -90,7 +90,7 @@ static inline bool has_processors(const int64_t *free, const uint8_t *inside, in
 static inline bool finds(
     const profile *of, const problem *p, int64_t first, int64_t last, int64_t member, int64_t rule, filling *found,
     room *room, int64_t classes, int64_t loads) {
-    if (classes == 1 && !loads && first < last) { /* every step has been found to have enough */
+    if (classes == 1 && !loads && first < last && !found->spent) { /* every step has been found to have enough */
         found->allocation[0] = p->tasks[member];
         return p->tasks[member] <= p->most[p->shape_of[member]];
     }
@@ -118,6 +118,7 @@ static inline double start_of(
     int64_t first = profile_step(of, release);
     if (first == size || times[first] > release) first--;
     double start = release;
+    found->is_refused = false;
     int64_t step = first; /* those from the first to before it have processors enough */
     while (start + duration < before) {
         const double end = start + duration;
@@ -131,6 +132,7 @@ static inline double start_of(
             while (first < size && !has_processors(free + first * classes, inside, tasks, classes)) first++;
         } else {
             if (finds(of, p, lasts ? first : size - 1, step, member, rule, found, room, classes, loads)) return start;
+            if (found->is_refused) return INFINITY; /* other allocations are tried as modes */
             first++;
         }
         if (!lasts || first >= size) return INFINITY;

@@ -120,7 +120,6 @@ class Growth:
         self.num_jobs, self.num_classes = len(problem.jobs), len(problem.classes)
         self.mode = self._generation.mode
         self._tables = Tables.of(self._generation, efficiencies_at(costs))
-        self._is_asked = self._asked()
 
     @classmethod
     def priced(cls, problem: Problem, time_limit: float = math.inf) -> Growth:
@@ -163,16 +162,15 @@ class Growth:
         """
         number, given = len(parents), tuple[Any, ...]()
         if isinstance(ways, Plans):
-            grow, sizes = engine().growth_by_plans, (self.num_jobs, len(self._is_asked))
-            given = ways.urgencies, ways.thresholds, ways.relaxed, ways.latest, ways.rules, self._is_asked
+            grow, sizes = engine().growth_by_plans, [self.num_jobs]
+            given = ways.urgencies, ways.thresholds, ways.relaxed, ways.latest, ways.rules
         else:
-            grow, sizes = engine().growth_by_knapsacks, (self.num_jobs, ways.unit)
+            grow, sizes = engine().growth_by_knapsacks, [self.num_jobs, ways.unit]
             given = ways.worths, ways.bonuses, ways.nearness, ways.prices
         handle, kept, progress = self.room(number), np.empty(number, np.int64), np.zeros(2, np.int64)
         while progress[0] < number:
-            if grow(handle, partials.handle, number, *sizes, parents, *given, until, before, LOOK, kept, progress):
-                self._answer(handle)
-            elif time.perf_counter() > deadline:
+            grow(handle, partials.handle, number, *sizes, parents, *given, until, before, LOOK, kept, progress)
+            if time.perf_counter() > deadline:
                 break
         return self._partials(handle, traits[:, kept[: progress[1]]])
 
@@ -181,25 +179,3 @@ class Growth:
         starts, ends = np.empty((2, traits.shape[1], self.num_jobs))
         engine().growth_times(handle, *starts.shape, starts, ends)
         return Partials(self, handle, starts, ends, traits)
-
-    def _asked(self) -> NDArray[np.uint8]:
-        """Return for each member whether its spread is restricted: then its filling is asked for."""
-        problem, members = self.problem, self._tables.members
-        restricted = set[tuple[int, int]]()
-        if problem.allocations.restricts_spreads:
-            shapes = ((j, shape) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job))
-            restricted = {(j, shape.tasks) for j, shape in shapes if problem.allocations.spread(shape) is not None}
-        shapes_of = zip(members.job_of.tolist(), members.tasks.tolist(), strict=True)
-        return np.array([shape in restricted for shape in shapes_of], np.uint8)
-
-    def _answer(self, handle: Handle) -> None:
-        """Tell the engine how the member is filled that it asks for."""
-        problem, members = self.problem, self._tables.members
-        asked, free = np.empty(2, np.int64), np.empty(len(problem.classes), np.int64)
-        left = np.empty(len(problem.contended_resources))
-        engine().growth_question(handle, len(free), len(left), asked, free, left)
-        member, rule = asked.tolist()
-        j, level = int(members.job_of[member]), int(members.level_of[member])
-        filled = self._generation.filling(j, problem.levels[j][level], rule, free.tolist(), left.tolist())
-        allocation = free if filled is None else np.array(filled, np.int64)
-        engine().growth_answer(handle, filled is not None, len(free), allocation)

@@ -25,7 +25,6 @@ from coalloc.rules.serial_sgs import FILLING_RULES, Generation, Way, book, start
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.annealing import NOISE
 from coalloc.solvers.search.list_annealing import earliness_weights
 from coalloc.solvers.traits import Trait
 
@@ -37,6 +36,8 @@ MAX_PLACEMENTS = 1_000
 """Placements tried in one neighbourhood."""
 LAST, TOGETHER = 0.4, 0.4
 """Probabilities that the freed jobs are such as end last, or run about one instant; else any are."""
+NOISE = 1e-12
+"""Share of a cost that its last digits may differ by."""
 HEAT = 0.001
 """Mean share of the cost by which a round may raise it."""
 ROUNDS = 1

@@ -13,13 +13,16 @@ from functools import cached_property
 
 from coalloc.instance import Job
 from coalloc.objectives.objective import RegularObjective
+from coalloc.objectives.piecewise import PiecewiseLinear
 from coalloc.problem import Problem
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.annealing import ITERATIONS, improve
+from coalloc.solvers.search.list_annealing import improve
 from coalloc.solvers.traits import Trait
 
+ITERATIONS = 15
+"""Lists that annealing tries, times the number of jobs squared."""
 SHARE = 0.1
 """Share of the remaining time of a portfolio after which it stops: complete methods need no first schedule."""
 
@@ -36,6 +39,11 @@ class Tardiness(RegularObjective):
     def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - a regular objective of the end
         """Return by how much a job is late, s."""
         return max(0.0, end - self._latest[job.id])
+
+    def pieces(self, job: Job, duration: float) -> PiecewiseLinear:  # noqa: ARG002 - a function of the end alone
+        """Return by how much it is late by its end."""
+        latest = self._latest[job.id]
+        return PiecewiseLinear([(latest, 0.0)], 1.0) if math.isfinite(latest) else PiecewiseLinear([(0.0, 0.0)])
 
 
 class _WithoutLatestEnds(Problem):

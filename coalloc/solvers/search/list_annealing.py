@@ -1,9 +1,12 @@
-"""Annealing of lists in the engine: of an order of the jobs, and of the way in which each is placed.
+"""Simulated annealing of lists in the engine: of an order of the jobs, and of the way in which each is placed.
 
-The lists are those of :mod:`coalloc.solvers.search.annealing`; the engine (``lists.h``) makes some hundred times as
-many schedules of them, of costs that are ramps. Where all processors are equal an order says all, and a sum is annealed
-mostly by moves of a job that waits and one that starts meanwhile. Rounds, each longer than the one before, begin at the
-best list.
+Serial generation (:mod:`coalloc.rules.serial_sgs`) makes the schedule of a list: every job ends as early as its way
+allows, which is up to a slowest level or at one alone, in a filling rule. The engine (``lists.h``) does that under all
+constraints; it asks Python for a cost that no pieces describe, and for the modes of a job that finds no filling.
+Neighbours move a job, swap two, or give one another way. Where all processors are equal an order says all, and a sum is
+annealed mostly by moves of a job that waits and one that starts meanwhile. Rounds, each longer than the one before,
+begin at the best list. Source: S. Kirkpatrick, C. Gelatt, M. Vecchi, "Optimization by simulated annealing", Science 220
+(1983).
 """
 
 from __future__ import annotations
@@ -11,17 +14,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+from itertools import chain
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.engine import engine
-from coalloc.objectives import Criterion
-from coalloc.problem import Assignment, Problem
+from coalloc.objectives import Criterion, Objective
+from coalloc.objectives.piecewise import PiecewiseLinear
+from coalloc.problem import MAX_MODES, Assignment, Problem
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, named_orders
+from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.solvers.search import beam_search
+from coalloc.solvers.search.constraint_tables import constraints_of, firsts_of, spend
 from coalloc.solvers.search.problem_tables import Tables
 from coalloc.solvers.search.rounds import anneal_in_rounds
 from coalloc.solvers.traits import Trait
@@ -29,14 +39,14 @@ from coalloc.solvers.traits import Trait
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FIRST_ROUND = 100
-"""Steps of the first round, per job."""
-MOST_ENTRIES = 20_000
-"""Jobs times classes up to which a list is decoded often enough."""
+FIRST_ROUND, SHORT_ROUND = 100, 25
+"""Steps of the first round, per job: in a portfolio, and where lists are counted."""
 ROUNDS = 8
 """Rounds at most."""
 LOOK = 0.05
 """Seconds of one call of the engine, about."""
+ASKED = 2
+"""What it returns where it asks."""
 HEATS = {True: (1.5, 0.004), False: (0.05, 0.001)}
 """Temperatures at which a round for a sum, and for a maximum, begins and ends, in mean costs of a job's run time."""
 EARLINESS = 0.1
@@ -49,33 +59,63 @@ SHARE = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a list costs, as the engine takes it.
+    """What a list costs, as the engine takes it: ends, or costs in pieces, or such as it asks for each time.
 
-    ``ramps``, shape ``(shapes, classes, 3)``, are floor, slope and intercept of what a job costs by its start (ticks)
-    on its slowest class; ``weights`` and ``alone``, by job, what a tick of its end costs beside a maximum, and its
-    least cost. A round begins and ends at the temperatures ``heats``.
+    By shape and slowest class ``points`` are ends (s) and costs, which begin at ``firsts``, with slopes behind the last
+    ones. ``weights`` are what a tick of each job's end costs beside a maximum. A round begins and ends at the
+    temperatures ``heats``.
     """
 
-    is_sum: bool
-    ramps: Floats
+    criterion: Criterion
+    kind: Literal["end", "pieces", "asked"]
+    firsts: Ints
+    points: Floats
+    slopes: Floats
     weights: Floats
-    alone: Floats
     heats: tuple[float, float]
 
     @classmethod
-    def of(cls, criterion: Criterion) -> Costs | None:
-        """Return the costs of a criterion; None where they are no ramps."""
-        problem, is_sum = criterion.problem, criterion.is_sum
+    def of(cls, criterion: Criterion) -> Costs:
+        """Return the costs of a criterion."""
+        problem, objective = criterion.problem, criterion.objective
         shapes = [(j, shape) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job)]
-        ticks = [problem.allocations.class_ticks(shape) for _, shape in shapes]
-        ramps = [[criterion.ramp(j, duration) for duration in of] for (j, _), of in zip(shapes, ticks, strict=True)]
-        if any(None in of for of in ramps):
-            return None
-        found = np.array(ramps, dtype=float)
-        weights = np.zeros(len(problem.jobs)) if is_sum else EARLY * np.array(earliness_weights(criterion))
-        unit = float((found[:, :, 1] * np.array(ticks)).mean())
-        first, last = (unit * heat for heat in HEATS[is_sum])
-        return cls(is_sum, found, weights, np.array(criterion.alone, dtype=float), (first, last))
+        ticks = [(j, duration) for j, shape in shapes for duration in problem.allocations.class_ticks(shape)]
+        pieces: list[PiecewiseLinear | None] = [None] * len(ticks)
+        if not objective.counts_ends:
+            known = {key: objective.pieces(problem.jobs[key[0]], problem.clock.seconds(key[1])) for key in set(ticks)}
+            pieces = [known[key] for key in ticks]
+        found = [of for of in pieces if of is not None]
+        kind: Literal["end", "pieces", "asked"] = "end" if objective.counts_ends else "pieces"
+        if kind == "pieces" and len(found) < len(pieces):
+            kind, found = "asked", []
+        points = [of.points for of in found] or [()] * len(ticks)
+        weights = np.array(earliness_weights(criterion)) * (0.0 if criterion.is_sum else EARLY)
+        first, last = (_unit(criterion, ticks) * heat for heat in HEATS[criterion.is_sum])
+        return cls(
+            criterion,
+            kind,
+            firsts_of(points),
+            np.array(list(chain.from_iterable(points)), dtype=float).reshape(-1, 2),
+            np.array([of.slope_after for of in found] or [0.0] * len(ticks), dtype=float),
+            weights,
+            (first, last),
+        )
+
+
+def _unit(criterion: Criterion, ticks: Sequence[tuple[int, float]]) -> float:
+    """Return what a delay by its run time costs a job, in the mean over jobs and how long they may take, ticks."""
+    slopes = {key: _slope(criterion, *key) for key in set(ticks)}
+    return sum(slopes[key] * key[1] for key in ticks) / len(ticks)
+
+
+def _slope(criterion: Criterion, j: int, duration: float) -> float:
+    """Return what a tick later costs a job, by index, of a duration; where that changes, in the mean to the horizon."""
+    ramp = criterion.ramp(j, duration)
+    if ramp is not None:
+        return ramp.slope
+    first, last = criterion.problem.releases[j], criterion.problem.horizon_in_turn
+    costs = [criterion.cost(j, start, start + duration) for start in (first, last)]
+    return (costs[1] - costs[0]) / (last - first) if last > first and all(map(math.isfinite, costs)) else 0.0
 
 
 class ListAnnealing:
@@ -87,25 +127,37 @@ class ListAnnealing:
     def __init__(self, problem: Problem, costs: Costs, seed: int, latest_ends: Sequence[float] | None = None) -> None:
         self._generation, self._costs = Generation(problem), costs
         self._tables = Tables.of(self._generation, [[-float(n) for n in range(len(of))] for of in problem.levels])
-        num_shapes, num_classes, _ = costs.ramps.shape
-        self._sizes = len(problem.jobs), num_classes
-        first_seed = int(np.random.default_rng(seed).integers(1, 2**63))
+        self._sizes = len(problem.jobs), len(problem.classes)
+        is_restricted = problem.couples or problem.allocations.restricts_spreads  # else there is always a filling
+        constraints = constraints_of(problem, problem.latest_ends if latest_ends is None else latest_ends)
+        spend(constraints, self._tables.handle, problem)
         self._lists = engine().lists_new(
             self._tables.handle,
+            constraints,
             *self._sizes,
-            num_shapes,
-            int(costs.is_sum),
-            first_seed,
-            costs.ramps,
+            len(costs.slopes) // len(problem.classes),
+            len(costs.points),
+            int(costs.criterion.is_sum),
+            ("end", "pieces", "asked").index(costs.kind),
+            int(is_restricted and problem.allocations.number <= MAX_MODES),
+            int(np.random.default_rng(seed).integers(1, 2**63)),
+            problem.clock.seconds(1.0),
+            costs.firsts,
+            *map(np.ascontiguousarray, costs.points.T),
+            costs.slopes,
             costs.weights,
-            costs.alone,
-            np.array(problem.latest_ends if latest_ends is None else latest_ends, dtype=float),
+            np.array(costs.criterion.alone, dtype=float),
         )
 
     @property
     def value(self) -> float:
         """The objective of the best list; infinity where none has a schedule."""
         return float(engine().lists_value(self._lists))
+
+    @property
+    def is_movable(self) -> bool:
+        """Whether there is a list to begin at, and some schedules cost more than others."""
+        return self.value < math.inf and self._costs.heats[0] > 0.0
 
     def consider(self, order: Sequence[int], ways: Sequence[int], deadline: float = math.inf) -> None:
         """Take a list where it is better than the best, and its schedule is made by the deadline."""
@@ -122,18 +174,33 @@ class ListAnnealing:
             for levels in (widest, alone):
                 self.consider(order, [level * num_rules + rule for level in levels], deadline)
         for named in named_orders(problem):
-            self.consider(named, [level * num_rules for level in widest], deadline)
+            self.consider(_in_turn(problem, named), [level * num_rules for level in widest], deadline)
 
     def round(self, steps: int, deadline: float = math.inf) -> None:
         """Anneal for so many steps, or until the deadline (``time.perf_counter()``, s)."""
-        if math.isfinite(self.value):
+        if self.is_movable:
             self._anneal(self._best()[:2], steps, deadline)
 
     def _anneal(self, jobs: tuple[Ints, Ints], steps: int, deadline: float) -> None:
         """Anneal from a list, order and ways."""
         engine().lists_begin(self._lists, self._sizes[0], *jobs, steps, *self._costs.heats)
-        while (left := deadline - time.perf_counter()) > 0.0 and engine().lists_go_on(self._lists, min(left, LOOK)):
-            pass
+        while (left := deadline - time.perf_counter()) > 0.0 and (
+            come := engine().lists_go_on(self._lists, min(left, LOOK))
+        ):
+            if come == ASKED:
+                self._answer()
+
+    def _answer(self) -> None:
+        """Tell the engine what it asks for: the cost of a job that has a place, or the modes of one that has none."""
+        asked, times = np.empty(2, np.int64), np.empty(2)
+        engine().lists_question(self._lists, asked, times)
+        is_cost, j = asked.tolist()
+        if is_cost:
+            engine().lists_answer_cost(self._lists, self._costs.criterion.cost(j, *times.tolist()))
+            return
+        modes = [mode.allocation for mode in self._generation.problem.modes[j]]
+        allocations = np.array(modes, dtype=np.int64).reshape(-1, self._sizes[1])
+        engine().lists_answer_modes(self._lists, *allocations.shape, allocations)
 
     def _best(self) -> tuple[Ints, Ints, Floats, Ints]:
         """Return order, ways, starts and allocations of the best list."""
@@ -157,6 +224,56 @@ def earliness_weights(criterion: Criterion) -> list[float]:
     return [EARLINESS * criterion.tick * job.tasks / tasks for job in criterion.problem.jobs]
 
 
+def _in_turn(problem: Problem, order: Sequence[int]) -> list[int]:
+    """Return an order in which each job is behind those that rows make it wait for, else as it was."""
+    if not problem.ties_jobs:
+        return list(order)
+    place = {j: n for n, j in enumerate(order)}
+    followers: list[list[int]] = [[] for _ in order]
+    missing = [len(awaited) for awaited in problem.awaited]
+    for j, awaited in enumerate(problem.awaited):
+        for other in awaited:
+            followers[other].append(j)
+    ready, found = [place[j] for j in order if not missing[j]], list[int]()
+    heapify(ready)
+    while ready:
+        found.append(order[heappop(ready)])
+        for j in followers[found[-1]]:
+            missing[j] -= 1
+            if not missing[j]:
+                heappush(ready, place[j])
+    return found
+
+
+def improve(
+    problem: Problem,
+    assignments: Sequence[Assignment],
+    effort: Effort,
+    *,
+    objective: str | Objective = "makespan",
+) -> list[Assignment]:
+    """Return the best schedule found, never worse than ``assignments``.
+
+    ``effort.iterations`` are the lists tried after the first ones, in rounds that each take twice as long as the one
+    before; ``objective`` is a regular one, or its name.
+    """
+    criterion, best = Criterion.of(problem, objective), list(assignments)
+    value, left, length = criterion.value(best), effort.iterations, SHORT_ROUND * len(best)
+    if not best or effort.ends_at(value):
+        return best
+    annealing = ListAnnealing(problem, Costs.of(criterion), effort.seed)
+    annealing.consider_all(best, effort.deadline)
+    while True:
+        found = annealing.best()[2] if annealing.value < value else best
+        if criterion.value(found) < value:
+            best, value = found, criterion.value(found)
+            effort.on_schedule(list(best))
+        if left <= 0 or effort.ends_at(value) or not annealing.is_movable:
+            return best
+        annealing.round(min(length, left), effort.deadline)
+        left, length = left - length, 2 * length
+
+
 def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
     """Return for each job the level that is the first to have all classes of its allocation, in its shape."""
     found = [0] * len(problem.jobs)
@@ -169,13 +286,11 @@ def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
 
 def _run(incumbent: Incumbent) -> None:
     """Anneal in rounds from the best assignments."""
-    problem, costs = incumbent.problem, Costs.of(incumbent.criterion)
-    if costs is None or costs.heats[0] <= 0.0:
-        return
-    annealing = ListAnnealing(problem, costs, incumbent.state.options.seed + incumbent.attempt)
+    problem, seed = incumbent.problem, incumbent.state.options.seed + incumbent.attempt
+    annealing = ListAnnealing(problem, Costs.of(incumbent.criterion), seed)
     annealing.consider_all(incumbent.best, incumbent.deadline)
-    if math.isinf(annealing.value):
-        return  # out of time
+    if not annealing.is_movable:
+        return  # out of time, say
 
     def round_of(steps: int, deadline: float) -> list[Assignment]:
         annealing.round(steps, deadline)
@@ -184,18 +299,9 @@ def _run(incumbent: Incumbent) -> None:
     anneal_in_rounds(incumbent, round_of, first=FIRST_ROUND * len(problem.jobs), most=ROUNDS, name=METHOD.name)
 
 
-def _is_of_use(incumbent: Incumbent) -> bool:
-    problem = incumbent.problem
-    is_asked = len(problem.classes) == 1 or Trait.FEW in incumbent.traits
-    costs = Costs.of(incumbent.criterion) if is_asked and is_decoded(problem) else None
-    return costs is not None and costs.heats[0] > 0.0
+def _is_before_beams(incumbent: Incumbent) -> bool:
+    return len(incumbent.problem.classes) == 1 or beam_search.METHOD.needs not in incumbent.traits
 
 
-def is_decoded(problem: Problem) -> bool:
-    """Return whether the engine makes schedules of lists of a problem."""
-    is_free = not problem.is_tied and problem.contended_pools == problem.contended_stocks
-    is_known = is_free and not problem.allocations.restricts_spreads
-    return is_known and len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
-
-
-METHOD = Method("list annealing", _run, Trait.SCHEDULE, _is_of_use, share=SHARE, repeats=True)
+METHOD = Method("list annealing", _run, Trait.SCHEDULE, _is_before_beams, share=SHARE, repeats=True)
+AFTER_BEAMS = replace(METHOD, also=lambda incumbent: not _is_before_beams(incumbent))

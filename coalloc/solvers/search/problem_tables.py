@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from coalloc.engine import Handle, engine
 from coalloc.problem import Problem
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation
+from coalloc.solvers.search.constraint_tables import restrict_spreads
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -88,6 +89,7 @@ class Tables:
             inside,
             *platform,
         )
+        restrict_spreads(handle, problem)
         return cls(handle, members)
 
 

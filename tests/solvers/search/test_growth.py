@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import coalloc
 from coalloc.checker import check
 from coalloc.documents.errors import InternalError
-from coalloc.engine import engine
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Problem, discretise
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation
@@ -257,5 +256,3 @@ def test_what_is_not_there_is_a_fault() -> None:
         grown(growth, one_plan((0, 1), rule=len(FILLING_RULES)))
     with pytest.raises(InternalError, match="taken of growth_take is out of range"):
         begun(growth).chosen([1])
-    with pytest.raises(InternalError, match="of of growth_answer is out of order"):  # nothing was asked
-        engine().growth_answer(begun(growth).handle, 0, 2, np.zeros(2, np.int64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -13,13 +14,18 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Runnin
 from coalloc.instance.constraints import Constraint, MostTasks
 from coalloc.instance.windows import Window
 from coalloc.objectives import Criterion
+from coalloc.objectives.objective import RegularObjective
+from coalloc.objectives.piecewise import PiecewiseLinear
 from coalloc.problem import Problem, discretise
 from coalloc.rules.profile import Profile
-from coalloc.rules.serial_sgs import FILLING_RULES, Generation, book
+from coalloc.rules.serial_sgs import FILLING_RULES, Generation, book, list_schedule
 from coalloc.solvers import list_schedules, portfolio
+from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.search import list_annealing
 from coalloc.solvers.search.list_annealing import METHOD, Costs, ListAnnealing
 from coalloc.testing.brute_force import brute_force_oas
+from coalloc.testing.features import small_feature_instance, small_mixed_instance
+from coalloc.testing.small import SmallSize
 
 LINKS = {"jobs": 20, "max_tasks": 6, "bsbw_low": 0.1, "link_bandwidth": 100.0}
 TREE = {"jobs": 20, "clusters": 4, "nodes": 3, "switch_bandwidth": 60.0}
@@ -76,13 +82,18 @@ def annealing_of(problem: Problem, name: str = "makespan", seed: int = 0) -> Lis
     return ListAnnealing(problem, Costs.of(Criterion.of(problem, name)), seed)
 
 
-def listed(problem: Problem, order: list[int], ways: list[int]) -> list[tuple[int, float, tuple[int, ...]]]:
-    """Return job, start and allocation by serial generation; levels from their number on stand for one alone."""
+def listed(problem: Problem, order: list[int], ways: list[int]) -> list[tuple[int, float, tuple[int, ...]]] | None:
+    """Return job, start and allocation by serial generation; levels from their number on stand for one alone.
+
+    None where some job has no place in that order.
+    """
     generation, profile, found = Generation(problem), Profile(problem), []
     for j in order:
         level, rule = divmod(ways[j], len(FILLING_RULES))
         num_levels = len(problem.levels[j])
         placed = generation.place(profile, j, (level if level < num_levels else ~(level - num_levels), rule))
+        if placed is None:
+            return None
         book(profile, placed)
         found.append((j, placed.start, placed.mode.allocation))
     return sorted(found)
@@ -127,6 +138,58 @@ def test_so_they_do_beside_windows_and_reservations(seed):
 def test_so_they_do_where_a_constraint_counts_tasks():
     instance = coalloc.generate("thesis-oas", seed=1, jobs=10, max_tasks=6)
     assert_equal(discretise(instance, 3e4, constraints=(FewOfEach(),)))
+
+
+class Declaring(Constraint):
+    """Declarations as they are."""
+
+    def __init__(self, declared):
+        self.declared = declared
+
+    def declare(self, instance):
+        return self.declared
+
+
+def restricted(seed: int) -> Iterator[Problem]:
+    """Yield problems with several features or constraints, of any scope, in slots and in continuous time."""
+    size = SmallSize(max_jobs=7, max_slots=40)
+    if seed % 2:
+        (instance, slot), declared = small_feature_instance(seed, size), []
+    else:
+        instance, slot, _, declared = small_mixed_instance(seed, size)
+    scope = ("platform", "platform", "cluster", "node")[seed % 4]
+    for length, rounding in ((slot, "up"), (slot, "down"), (None, "up")):
+        problem = discretise(instance, length, rounding, scope=scope, constraints=(Declaring(declared),))
+        if not why_infeasible(problem):
+            yield problem
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_so_they_do_under_all_constraints(seed):
+    for problem in restricted(seed):
+        rng = np.random.default_rng(seed)
+        annealing = annealing_of(problem, "total-response-time")
+        for _ in range(4):
+            order = rng.permutation(len(problem.jobs)).tolist()
+            ways = [int(rng.integers(2 * len(levels) * len(FILLING_RULES))) for levels in problem.levels]
+            expected, annealing = listed(problem, order, ways), annealing_of(problem, "total-response-time")
+            annealing.consider(order, ways)
+            found = annealing.best()[2] if math.isfinite(annealing.value) else None
+            assert expected == (found and sorted((a.job, a.start, a.mode.allocation) for a in found))
+        annealing.round(100)
+        if math.isfinite(annealing.value):
+            assert_consistent(Criterion.of(problem, "total-response-time"), annealing)
+
+
+def test_lists_of_jobs_that_await_others_are_put_in_turn():
+    # J3 after J2 after J1: only one order has a schedule, whatever is named first.
+    jobs = [Job(f"J{i}", 1, 10.0 * i, after=(f"J{i - 1}",) if i > 1 else ()) for i in (1, 2, 3)]
+    problem = discretise(Instance(Platform([Cluster("C1", [NodeGroup(2, power=1.0)], 1.0)]), jobs), None)
+    annealing = annealing_of(problem)
+    annealing.consider([2, 1, 0], [0] * 3)
+    assert math.isinf(annealing.value)
+    annealing.consider_all(list_schedule(problem, [2, 1, 0]))
+    assert annealing.value == pytest.approx(60.0, abs=1.0)
 
 
 def assert_consistent(criterion: Criterion, annealing: ListAnnealing) -> None:
@@ -205,10 +268,34 @@ def test_the_engine_refuses_what_is_no_list():
             annealing.consider(order, ways)
 
 
-def test_what_costs_no_ramp_is_left_to_others():
+class Late(RegularObjective):
+    """How many jobs end after 60 s, in steps, or, with pieces, where steps are."""
+
+    name, unit, is_monotone = "late", "-", True
+
+    def __init__(self, is_known: bool) -> None:
+        self.is_known = is_known
+
+    def cost(self, job, start, end):
+        return float(end > 60.0)
+
+    def pieces(self, job, duration):
+        return PiecewiseLinear([(60.0, 0.0), (60.0, 1.0)]) if self.is_known else None
+
+
+@pytest.mark.parametrize("slot", [None, 4.0])
+@pytest.mark.parametrize("objective", [Late(True), Late(False), "maximum-lateness"], ids=["steps", "asked", "lateness"])
+def test_costs_are_counted_in_steps_and_by_asking(slot, objective):
     # A job without a due date is never late, which no ramp says.
-    problem = discretise(coalloc.generate("thesis-oas", seed=1, jobs=4), None)
-    assert Costs.of(Criterion.of(problem, "maximum-lateness")) is None
+    instance = pool(20, 3)
+    instance = instance.replace(jobs=[instance.jobs[0].replace(due_date=None), *instance.jobs[1:]])
+    criterion = Criterion.of(discretise(instance, slot), objective)
+    annealing = ListAnnealing(criterion.problem, Costs.of(criterion), 0)
+    annealing.consider(range(20), [0] * 20)
+    before = annealing.value
+    annealing.round(2_000)
+    assert annealing.value < before
+    assert_consistent(criterion, annealing)
 
 
 @pytest.mark.parametrize("name", ["makespan", "total-response-time"])

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 
-import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import MAX_MODES, Assignment, Problem, discretise
 from coalloc.rules.serial_sgs import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
-from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.effort import Effort
-from coalloc.solvers.search import annealing, list_annealing
-from coalloc.solvers.search.annealing import improve
+from coalloc.solvers.search.list_annealing import improve
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import SmallSize, slotted_instances, small_instance
 from tests.strategies import LAW
@@ -98,16 +94,6 @@ def test_the_same_seed_gives_the_same_schedule(objective: str) -> None:
     assert runs[0] == runs[1]
 
 
-def test_without_kept_profiles_the_search_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance, slot = small_instance(3)
-    problem = discretise(instance, slot)
-    first, told = list_schedule(problem, range(len(problem.jobs))), list[list[Assignment]]()
-    kept = improve(problem, first, Effort(iterations=100, seed=7, on_schedule=told.append))
-    monkeypatch.setattr(annealing, "MOST_PROFILES", 0)
-    assert improve(problem, first, Effort(iterations=100, seed=7)) == kept
-    assert told
-
-
 @LAW
 @given(slotted_instances())
 def test_schedules_are_valid_and_never_worse_than_the_start(drawn: tuple[Instance, float]) -> None:
@@ -154,15 +140,3 @@ def test_jobs_with_too_many_allocations_to_enumerate_are_moved_all_the_same() ->
     first = list_schedule(problem, range(12))
     best = improve(problem, first, Effort(iterations=60, seed=0))
     assert check(problem.instance, schedule_of(problem, best)) == []
-
-
-def test_a_portfolio_anneals_here_what_the_engine_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Lists of the engine know nothing of precedence: J2 after J0 is left to Python, and jobs without it are not.
-    run: list[str] = []
-    recorded = replace(annealing.METHOD, run=lambda incumbent: run.append(incumbent.problem.instance.name))
-    monkeypatch.setattr(portfolio, "METHODS", (list_schedules.METHOD, list_annealing.METHOD, recorded))
-    free = one_class(3.0, 3.0, 2.0, 2.0, 2.0).instance.replace(name="free")
-    tied = free.replace(name="tied", jobs=[job.replace(after=("J0",) if job.id == "J2" else ()) for job in free.jobs])
-    for instance in (free, tied):
-        coalloc.solve(instance, work_limit=1)
-    assert set(run) == {"tied"}
