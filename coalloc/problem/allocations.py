@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.resources import of_nodes, tasks_on_node, tasks_within
@@ -27,7 +30,7 @@ from coalloc.problem.choices import Mode
 from coalloc.problem.clock import Clock
 from coalloc.problem.counting import compositions, num_compositions
 from coalloc.problem.declared import Declared
-from coalloc.problem.execution import dedicated_time, execution_time, processing_slowdown
+from coalloc.problem.execution import dedicated_time, execution_time, execution_times, processing_slowdown
 from coalloc.problem.resources import LinkBandwidth, NodeMemory, Pool, Resource, crowded_nodes
 
 Links = Literal["strict", "shared", "ignore"]
@@ -196,6 +199,21 @@ class Allocations:
         }
         return tuple([by_power[power] for power in self.effective_powers])
 
+    @cached_property
+    def rigid_jobs(self) -> tuple[Job, ...]:
+        """All jobs in each of their shapes, those of a job together."""
+        return self.jobs if not self.is_moldable else tuple(chain.from_iterable(map(self.shapes, self.jobs)))
+
+    @cached_property
+    def ticks_table(self) -> NDArray[np.float64]:
+        """:meth:`class_ticks` of all :attr:`rigid_jobs`, shape ``(len(rigid_jobs), num_classes)``."""
+        powers, which = np.unique(np.array(self.effective_powers), return_inverse=True)
+        table = self.clock.ticks_of(execution_times(self.rigid_jobs, 1.0 / powers))[:, which]
+        for row, job in enumerate(self.rigid_jobs):
+            if job.times:
+                table[row] = self.class_ticks(job)
+        return np.ascontiguousarray(table)
+
     def fits_alone(self, mode: Mode) -> bool:
         """Return whether the mode exceeds no resource when it is alone."""
         return all(load <= limit for load, limit in zip(mode.loads, self.limits, strict=True))
@@ -296,6 +314,8 @@ class Allocations:
 
     def spread(self, job: Job) -> Spread | None:
         """Return what a job in one shape asks of its tasks in each cluster; None where it may be spread in any way."""
+        if not self.restricts_spreads:
+            return None
         declared = self.declared.of(job.id)
         predicates, is_in_one_cluster = declared.allowed, declared.is_in_one_cluster
         if not (predicates or is_in_one_cluster or job.is_spread):

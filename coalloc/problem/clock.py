@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from coalloc.instance.rounding import slots_down, slots_up
 from coalloc.instance.time_base import TimeBase
 
@@ -38,6 +41,12 @@ class Clock:
     def ticks(self, seconds: float) -> float:
         """Return a duration (s) in ticks: slots, rounded as the problem says, or seconds, to the nearest whole tick."""
         return self.base.nearest(seconds) if self.slot is None else self._slots(seconds, 0.0)
+
+    def ticks_of(self, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return :meth:`ticks` of many durations (s), bit for bit."""
+        if self.slot is None:
+            return np.rint(seconds / self.base.tick) * self.base.tick
+        return np.array([self._slots(one, 0.0) for one in seconds.ravel().tolist()], float).reshape(seconds.shape)
 
     def _slots(self, seconds: float, tolerance: float) -> int:
         assert self.slot is not None

@@ -114,6 +114,11 @@ class Declared:
         return any(of_job.allowed or of_job.is_in_one_cluster for of_job in self.by_id.values())
 
     @property
+    def counts_tasks(self) -> bool:
+        """Whether the tasks of some job on some nodes are limited."""
+        return any(of_job.most_tasks for of_job in self.by_id.values())
+
+    @property
     def is_searched(self) -> bool:
         """Whether the exact search keeps to all of it: to what is said of single jobs, and rows that let one wait."""
         return not (self.budgets or self.clusters) and all(

@@ -78,6 +78,13 @@ def execution_time(job: Job, processing: float, communication: float = 1.0) -> f
     return job.base_time * (share * processing + communicating)
 
 
+def execution_times(jobs: Sequence[Job], processing: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return :func:`execution_time` of jobs by processing slowdown, s, shape ``(num_jobs, len(processing))``."""
+    base_times = np.array([[job.base_time] for job in jobs], float).reshape(-1, 1)
+    shares = np.array([[job.processing_share] for job in jobs], float).reshape(-1, 1)
+    return base_times * (shares * processing + (1.0 - shares))
+
+
 def dedicated_time(job: Job, group: NodeGroup) -> float:
     """Te in seconds on nodes of one group, where no link saturates.
 

@@ -90,7 +90,23 @@ class SpeedLevels:
         Effective powers at which a job takes equally many ticks are one level. A slower level of the same tasks has all
         classes of a faster one. Raises ``CoallocError`` where a job has none, for memory or constraints.
         """
-        return tuple(map(self.of, self._allocations.jobs))
+        allocations = self._allocations
+        if allocations.is_moldable or allocations.restricts_spreads or not allocations.jobs:
+            return tuple(map(self.of, allocations.jobs))
+        prefixes = self.prefixes(allocations.capacities)
+        columns = [allocations.effective_powers.index(power) for power, _, _ in prefixes]
+        rows = allocations.ticks_table[:, columns].tolist()
+        return tuple(map(self._of_plain, allocations.jobs, rows))
+
+    def _of_plain(self, job: Job, ticks: Sequence[float]) -> tuple[SpeedLevel, ...]:
+        """Return :meth:`of` for a rigid job by its ticks at each effective power of the platform, greatest first."""
+        if job.times or self._allocations.rooms(job) is not self._allocations.capacities:
+            return self.of(job)
+        levels: dict[float, SpeedLevel] = {}
+        for (_, allowed, room), duration in zip(self.prefixes(self._allocations.capacities), ticks, strict=True):
+            if room >= job.tasks:
+                levels[duration] = SpeedLevel(duration, allowed, job.tasks)
+        return tuple(levels.values()) or self.of(job)
 
     def slowest_classes(self, j: int, level: int) -> tuple[int, ...]:
         """Return the classes that a level has and the one before it has not: a job with a task there is no faster.

@@ -26,7 +26,7 @@ ADVICE = r"; install coalloc anew, or in a clone run: python hatch_build\.py$"
 
 # One job of one task on one class of one processor, below one link. Other arrays are 0.
 NUMBERS = {parameter.name: 1 for parameter in engine().problem_new.parameters if parameter.size is None}
-NUMBERS |= {"num_memories": 0, "num_entries": 2, "num_held": 0}
+NUMBERS |= {"num_memories": 0, "num_held": 0}
 ARRAYS = {
     **{name: [0, 1] for name in ("member_first", "order_first", "place_first", "closing_first")},
     **{name: [1] for name in ("tasks", "least_tasks", "capacities", "most", "below", "inside", "durations", "limits")},
@@ -87,8 +87,8 @@ def test_another_array_than_the_declared_one_is_refused(array, described):
 
 
 def test_a_strided_array_is_refused():
-    given = arguments() | {"entries": np.zeros(4)[::2]}
-    with pytest.raises(InternalError, match=r"^entries of problem_new .* array of 2, got strided float64 array of 2"):
+    given = arguments(num_loads=2, below=[1, 1], limits=[1, 1]) | {"part": np.zeros(4)[::2]}
+    with pytest.raises(InternalError, match=r"^part of problem_new .* array of 2, got strided float64 array of 2"):
         engine().problem_new(*given.values())
 
 
@@ -154,8 +154,7 @@ def test_what_is_no_number_is_refused(name):
         ("order_first", [0, 2], "is out of range"),
         ("place_class", [1], "is out of range"),
         ("closing", [1], "is out of range"),
-        ("entry_first", [1], "is out of range"),  # two entries from it on, of two in all
-        ("entry_first", [-(2**63)], "is out of range"),
+        ("shape_tasks", [-1], "is out of range"),
         ("tasks", [2**62], "is out of range"),
         ("capacities", [-1], "is out of range"),
         ("capacities", [2**62], "is out of range"),
@@ -198,7 +197,7 @@ def test_problems_that_nothing_refers_to_are_freed():
         import resource
         from tests.engine.test_library import arguments
         from coalloc.engine import engine
-        given = arguments(num_entries=100_000)
+        given = arguments(num_releases=100_000)
         engine().problem_new(*given.values())
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for _ in range(2_000):

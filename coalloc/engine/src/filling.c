@@ -20,7 +20,7 @@ static bool can_carry(
     const problem *p, const filling *f, int64_t shape, int64_t place, int64_t count, const double *left) {
     for (int64_t q = p->closing_first[place]; q < p->closing_first[place + 1]; q++) {
         const int64_t k = p->closing[q];
-        if (p->entries[p->entry_first[shape * p->num_loads + k] + f->others[q] + count] > left[k]) return false;
+        if (load_with(p, shape, k, f->others[q] + count) > left[k]) return false;
     }
     return true;
 }

@@ -28,7 +28,7 @@ static inline double load_of(const problem *p, int64_t shape, int64_t k, const i
     int64_t tasks = 0;
     for (int64_t g = 0; g < p->num_classes; g++)
         if (below[g]) tasks += allocation[g];
-    return p->entries[p->entry_first[shape * p->num_loads + k] + tasks];
+    return load_with(p, shape, k, tasks);
 }
 
 #endif

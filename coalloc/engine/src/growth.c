@@ -87,7 +87,7 @@ static double asked_by(const problem *p, const schedule *s, int64_t member, int6
     int64_t tasks = 0;
     for (const part *q = s->parts + s->first[j]; q < s->parts + s->first[j] + s->num_of[j]; q++)
         if (below[q->class]) tasks += q->tasks;
-    return p->entries[p->entry_first[p->shape_of[member] * p->num_loads + k] + tasks];
+    return load_with(p, p->shape_of[member], k, tasks);
 }
 
 /* Make room for so many parts; return whether there is memory. */

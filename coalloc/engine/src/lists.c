@@ -6,8 +6,6 @@
 static const double INSERT = 0.5, SWAP = 0.3, ALONE = 0.3;
 /* Probability that such a move is aimed: at a job that waits and one that starts while it does. */
 static const double AIMED = 0.8;
-/* Share of a limit that adding and taking away loads may lose in floating point: as in coalloc.rules.profile. */
-static const double SUBTRACTION_NOISE = 1e-12;
 /* Numbers that profiles before parts of a list hold at most, all together, where there is more than one part. */
 static const double MOST_KEPT = 3e7;
 /* Jobs that are drawn, at most, for one that waits; steps after which a list is decoded from its beginning; placements
@@ -237,31 +235,6 @@ static bool place_member(lists *of, int64_t member, int64_t rule, placement *tim
     }
 }
 
-/* Whether an allocation, and its loads, are free in a step. */
-static bool is_free(const lists *of, int64_t step, const int64_t *allocation, const double *loads) {
-    const problem *p = of->of;
-    for (int64_t g = 0; g < p->num_classes; g++)
-        if (of->profile.free[step * p->num_classes + g] < allocation[g]) return false;
-    for (int64_t k = 0; k < p->num_loads; k++) {
-        const double left = later(0.0, of->profile.left[step * p->num_loads + k]);
-        if (loads[k] > left + SUBTRACTION_NOISE * later(1.0, p->limits[k])) return false;
-    }
-    return true;
-}
-
-/* Return the first start from a release on at which an allocation is free for so long. */
-static double first_fit(
-    const lists *of, const int64_t *allocation, const double *loads, double release, double duration) {
-    const profile *in = &of->profile;
-    if (duration <= 0.0) return release;
-    int64_t step = profile_step(in, release);
-    if (step == in->size || in->times[step] > release) step--;
-    double start = release;
-    for (; step < in->size && in->times[step] < start + duration; step++)
-        if (!is_free(of, step, allocation, loads)) start = step + 1 < in->size ? in->times[step + 1] : INFINITY;
-    return start;
-}
-
 /* Place a job in the mode in which it ends first; return whether there is one. */
 static bool place_mode(lists *of, int64_t j, placement *times, int64_t *allocation, int64_t *shape) {
     const problem *p = of->of;
@@ -276,7 +249,7 @@ static bool place_mode(lists *of, int64_t j, placement *times, int64_t *allocati
         if (of->filling.spent && !spent_affords(&of->spent, j, tried)) continue;
         for (int64_t k = 0; k < p->num_loads; k++) of->mode_loads[k] = load_of(p, known->shapes[m], k, tried);
         while (release > start && release < INFINITY) {
-            start = first_fit(of, tried, of->mode_loads, release, duration);
+            start = profile_fit(&of->profile, p, tried, of->mode_loads, release, duration);
             release = start < INFINITY ? constraints_start(of->constraints, j, start, duration, of->spans) : INFINITY;
         }
         if (!(release + duration < times->end)) continue;

@@ -5,9 +5,9 @@ static const int64_t MOST_SIZE = INT64_C(1) << 40;
 
 /* Numbers of parameters of problem_new, for faults. */
 enum {
-    RELEASES = 16, LEAST_TASKS, ARRIVALS, MEMBER_FIRST, JOB_OF, EFFICIENCY, TICKS, LEVEL_OF, TASKS, SET_OF, SHAPE_OF,
-    ORDER_FIRST, PLACE_FIRST, PLACE_CLASS, CLOSING_FIRST, CLOSING, BELOW, ENTRY_FIRST, ENTRIES, MEMORY_CLASS,
-    MEMORY_ASKED, MOST, INSIDE, DURATIONS, LIMITS, HELD, HELD_LOADS, HELD_SINCE, HELD_UNTIL, CAPACITIES
+    RELEASES = 15, LEAST_TASKS, ARRIVALS, MEMBER_FIRST, JOB_OF, EFFICIENCY, TICKS, LEVEL_OF, TASKS, SET_OF, SHAPE_OF,
+    ORDER_FIRST, PLACE_FIRST, PLACE_CLASS, CLOSING_FIRST, CLOSING, BELOW, SHAPE_TASKS, PART, TASK_PART,
+    MEMORY_CLASS, MEMORY_ASKED, MOST, INSIDE, DURATIONS, LIMITS, HELD, HELD_LOADS, HELD_SINCE, HELD_UNTIL, CAPACITIES
 };
 
 /* Whether numbers rise from 0 (not strictly) to a last one. */
@@ -24,7 +24,7 @@ static bool is_sum_within(const int64_t *numbers, int64_t size, int64_t most) {
 }
 
 /* Whether no class comes twice in an order, and what closes at a place has the class of the place. Fillings rely on
-   both: they look up what a job asks by its tasks on all classes of a load. */
+   both: they count the tasks of a job on all classes of a load. */
 static bool are_fillable(const problem *p) {
     for (int64_t order = 0; order < p->num_orders; order++)
         for (int64_t i = p->place_first[order]; i < p->place_first[order + 1]; i++) {
@@ -49,7 +49,8 @@ static int64_t fault_of(const problem *p) {
     NUMBERS(arrivals, p->num_releases, ARRIVALS);
     NUMBERS(efficiency, p->num_members, EFFICIENCY);
     NUMBERS(ticks, p->num_members, TICKS);
-    NUMBERS(entries, p->num_entries, ENTRIES);
+    NUMBERS(part, p->num_shapes * p->num_loads, PART);
+    NUMBERS(task_part, p->num_shapes * p->num_loads, TASK_PART);
     NUMBERS(memory_asked, p->num_shapes, MEMORY_ASKED);
     NUMBERS(durations, p->num_shapes * p->num_classes, DURATIONS);
     NUMBERS(limits, p->num_loads, LIMITS);
@@ -73,6 +74,7 @@ static int64_t fault_of(const problem *p) {
         if (p->place_first[o + 1] - p->place_first[o] > p->num_classes) return FAULT(TOO_LARGE, PLACE_FIRST);
     FIRSTS(closing_first, p->num_places + 1, p->num_closings, CLOSING_FIRST);
     WITHIN(closing, p->num_closings, 0, p->num_loads - 1, CLOSING);
+    WITHIN(shape_tasks, p->num_shapes, 0, most, SHAPE_TASKS);
     WITHIN(memory_class, p->num_memories, 0, p->num_classes - 1, MEMORY_CLASS);
     WITHIN(most, p->num_shapes * p->num_classes, 0, most, MOST);
     WITHIN(held, p->num_held * p->num_classes, 0, most, HELD);
@@ -80,16 +82,6 @@ static int64_t fault_of(const problem *p) {
     if (!is_sum_within(p->capacities, p->num_classes, most)) return FAULT(TOO_LARGE, CAPACITIES);
     if (!is_sum_within(p->held, p->num_held * p->num_classes, most)) return FAULT(TOO_LARGE, HELD);
     if (!are_fillable(p)) return FAULT(OUT_OF_ORDER, PLACE_CLASS);
-    for (int64_t m = 0; m < p->num_members; m++) { /* what a job asks of a load is looked up by its tasks */
-        for (int64_t k = 0; k < p->num_loads; k++) {
-            int64_t room = 0;
-            for (int64_t g = 0; g < p->num_classes; g++)
-                if (p->below[k * p->num_classes + g]) room += p->capacities[g];
-            const int64_t first = p->entry_first[p->shape_of[m] * p->num_loads + k];
-            if (first < 0 || first >= p->num_entries - smaller(room, p->tasks[m]))
-                return FAULT(OUT_OF_RANGE, ENTRY_FIRST);
-        }
-    }
     return 0;
 #undef WITHIN
 #undef NUMBERS
@@ -100,7 +92,7 @@ int64_t problem_new(
     problem *made[1],
     int64_t num_jobs, int64_t num_classes, int64_t num_members, int64_t num_shapes, int64_t num_sets,
     int64_t num_rules, int64_t num_orders, int64_t num_places, int64_t num_closings, int64_t num_loads,
-    int64_t num_memories, int64_t first_memory, int64_t num_entries, int64_t num_held, int64_t num_releases,
+    int64_t num_memories, int64_t first_memory, int64_t num_held, int64_t num_releases,
     const double releases[num_jobs], const int64_t least_tasks[num_jobs], const double arrivals[num_releases],
     const int64_t member_first[num_jobs + 1], const int64_t job_of[num_members],
     const double efficiency[num_members], const double ticks[num_members], const int64_t level_of[num_members],
@@ -109,7 +101,8 @@ int64_t problem_new(
     const int64_t place_first[num_orders + 1], const int64_t place_class[num_places],
     const int64_t closing_first[num_places + 1], const int64_t closing[num_closings],
     const uint8_t below[num_loads * num_classes],
-    const int64_t entry_first[num_shapes * num_loads], const double entries[num_entries],
+    const int64_t shape_tasks[num_shapes], const double part[num_shapes * num_loads],
+    const double task_part[num_shapes * num_loads],
     const int64_t memory_class[num_memories], const double memory_asked[num_shapes],
     const int64_t most[num_shapes * num_classes],
     const uint8_t inside[num_sets * num_classes], const double durations[num_shapes * num_classes],
@@ -118,13 +111,13 @@ int64_t problem_new(
     const double held_since[num_held], const double held_until[num_held], const int64_t capacities[num_classes]) {
     const problem given = {
         num_jobs, num_classes, num_members, num_shapes, num_sets, num_rules, num_orders, num_places, num_closings,
-        num_loads, num_memories, first_memory, num_entries, num_held, num_releases,
-        releases, arrivals, efficiency, ticks, entries, memory_asked, durations, limits, held_loads, held_since,
+        num_loads, num_memories, first_memory, num_held, num_releases,
+        releases, arrivals, efficiency, ticks, part, task_part, memory_asked, durations, limits, held_loads, held_since,
         held_until, least_tasks, member_first, job_of, level_of, tasks, set_of, shape_of, order_first, place_first, place_class,
-        closing_first, closing, entry_first, memory_class, most, held, capacities, below, inside, NULL, {NULL, 0}
+        closing_first, closing, shape_tasks, memory_class, most, held, capacities, below, inside, NULL, {NULL, 0}
     };
     const int64_t sizes[] = {num_jobs, num_classes, num_members, num_shapes, num_sets, num_rules, num_orders, num_places,
-                             num_closings, num_loads, num_memories, first_memory, num_entries, num_held, num_releases};
+                             num_closings, num_loads, num_memories, first_memory, num_held, num_releases};
     for (int64_t i = 0; i < (int64_t)(sizeof(sizes) / sizeof(*sizes)); i++)
         if (sizes[i] < 0 || sizes[i] > MOST_SIZE) return FAULT(OUT_OF_RANGE, i + 1);
     if (first_memory > num_loads - num_memories) return FAULT(OUT_OF_RANGE, 12);
@@ -157,8 +150,9 @@ int64_t problem_new(
         KEEP(closing_first, num_places + 1);
         KEEP(closing, num_closings);
         KEEP(below, num_loads * num_classes);
-        KEEP(entry_first, num_shapes * num_loads);
-        KEEP(entries, num_entries);
+        KEEP(shape_tasks, num_shapes);
+        KEEP(part, num_shapes * num_loads);
+        KEEP(task_part, num_shapes * num_loads);
         KEEP(memory_class, num_memories);
         KEEP(memory_asked, num_shapes);
         KEEP(most, num_shapes * num_classes);

@@ -6,11 +6,15 @@
 #include "filling.h"
 
 /* Steps in the order of their times; each lasts until the next, the last for ever. By step free processors of each
-   class, and what is left of each resource. */
+   class, and what is left of each resource. They are in blocks of up to `room` steps: block b in order of time has
+   `sizes[b]` steps, and its first is step `firsts[b]` of the arrays. That of the first block is 0. Where there are many
+   blocks each knows the least and the most of each class and of all classes together, so that searches pass over it;
+   those that are not `noted` are to be made anew. All steps of a small problem are in one block. */
 typedef struct {
-    int64_t size, num_classes, num_loads;
+    int64_t size, num_classes, num_loads, room, num_blocks;
     double *times, *left;
-    int64_t *free;
+    int64_t *free, *sizes, *firsts, *least, *most;
+    uint8_t *noted;
 } profile;
 
 /* Room for what stays free, and left, over some time. */
@@ -27,16 +31,19 @@ void profile_begin(profile *of, const problem *p, double since);
 
 void profile_copy(profile *to, const profile *from);
 
-/* Return the first step that does not begin before a time; how many there are where none does. */
-int64_t profile_step(const profile *of, double time);
-
 /* Take what is held from a start to an end, as far as the profile goes back. */
 void profile_hold(profile *of, double start, double end, const int64_t *allocation, const double *loads);
 
 /* Return the first start, from a release on, at which a member fits and would end before a time; infinity where there
    is none. Its allocation is in the filling. */
 double profile_start(
-    const profile *of, const problem *p, int64_t member, int64_t rule, double release, double before, filling *found,
+    profile *of, const problem *p, int64_t member, int64_t rule, double release, double before, filling *found,
     room *room);
+
+/* Return the first start from a release on at which an allocation, with its loads, is free for so long; infinity where
+   there is none. */
+double profile_fit(
+    const profile *of, const problem *p, const int64_t *allocation, const double *loads, double release,
+    double duration);
 
 #endif

@@ -126,7 +126,7 @@ class ListAnnealing:
 
     def __init__(self, problem: Problem, costs: Costs, seed: int, latest_ends: Sequence[float] | None = None) -> None:
         self._generation, self._costs = Generation(problem), costs
-        self._tables = Tables.of(self._generation, [[-float(n) for n in range(len(of))] for of in problem.levels])
+        self._tables = Tables.of(self._generation)
         self._sizes = len(problem.jobs), len(problem.classes)
         is_restricted = problem.couples or problem.allocations.restricts_spreads  # else there is always a filling
         constraints = constraints_of(problem, problem.latest_ends if latest_ends is None else latest_ends)

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.engine import Handle, engine
+from coalloc.instance.numbering import places_within
 from coalloc.problem import Problem
+from coalloc.problem.resources import LinkBandwidth, NodeMemory
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation
 from coalloc.solvers.search.constraint_tables import restrict_spreads
 
@@ -43,47 +45,42 @@ class Tables:
     members: Members
 
     @classmethod
-    def of(cls, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> Tables:
-        """Hand a problem over to the engine."""
+    def of(cls, generation: Generation, efficiencies: Sequence[Sequence[float]] | None = None) -> Tables:
+        """Hand a problem over to the engine; unless efficiencies say otherwise, faster levels are more efficient."""
         problem = generation.problem
         sets = {classes: number for number, classes in enumerate(sorted(problem.speeds.class_sets))}
-        in_order = ((j, shape.tasks) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job))
-        shapes = {key: number for number, key in enumerate(in_order)}
-        members = _members(problem, efficiencies, sets, shapes)
+        members = _members(problem, efficiencies, sets)
         fillings, orders = _fillings(generation, list(sets))
         place_first, place_class, _, closing, _ = fillings
-        offsets, entries = _loads(problem)
-        memory_class, *memories = _memories(problem)
+        loads, (memory_class, *memories) = _loads(problem), _memories(problem)
         inside, *platform = _platform(problem, list(sets))
         arrivals = np.unique(np.array(problem.releases, dtype=float))
         sizes = (
             len(problem.jobs),
             len(problem.classes),
             len(members.job_of),
-            len(shapes),
+            len(problem.allocations.rigid_jobs),
             len(sets),
-            len(orders),
+            len(FILLING_RULES),
             len(place_first) - 1,
             len(place_class),
             len(closing),
             len(problem.contended_resources),
             len(memory_class),
             len(problem.contended_links),
-            len(entries),
             len(problem.busy) + len(problem.blocks),
             len(arrivals),
         )
-        least_tasks = np.array([min(level.tasks for level in levels) for levels in problem.levels])
+        firsts = members.first[:-1]
         handle: Handle = engine().problem_new(
             *sizes,
             np.array(problem.releases, dtype=float),
-            least_tasks,
+            np.minimum.reduceat(members.tasks, firsts) if len(firsts) else np.empty(0, np.int64),
             arrivals,
             *members,
             orders,
             *fillings,
-            offsets,
-            entries,
+            *loads,
             memory_class,
             *memories,
             inside,
@@ -94,27 +91,35 @@ class Tables:
 
 
 def _members(
-    problem: Problem,
-    efficiencies: Sequence[Sequence[float]],
-    sets: dict[tuple[int, ...], int],
-    shapes: dict[tuple[int, int], int],
+    problem: Problem, efficiencies: Sequence[Sequence[float]] | None, sets: Mapping[tuple[int, ...], int]
 ) -> Members:
     """Return the members of a problem, from the efficiencies of the levels of each job."""
-    ranked = [
-        (j, efficiency, number, levels[number])
-        for j, (of_job, levels) in enumerate(zip(efficiencies, problem.levels, strict=True))
-        for efficiency, number in sorted(((e, n) for n, e in enumerate(of_job)), key=lambda pair: (-pair[0], pair[1]))
-    ]
+    counts = np.fromiter(map(len, problem.levels), np.int64, len(problem.levels))
+    levels = list(chain.from_iterable(problem.levels))
+    job_of, number = np.repeat(np.arange(len(counts)), counts), places_within(counts)
+    given = None if efficiencies is None else chain.from_iterable(efficiencies)
+    efficiency = -number.astype(float) if given is None else np.fromiter(given, float, len(levels))
+    ranked = np.lexsort((number, -efficiency, job_of))
+    tasks = np.array([level.tasks for level in levels], dtype=np.int64)[ranked]
     return Members(
-        np.cumsum([0, *map(len, problem.levels)]),
-        np.array([j for j, _, _, _ in ranked]),
-        np.array([efficiency for _, efficiency, _, _ in ranked], dtype=float),
-        np.array([level.duration for _, _, _, level in ranked], dtype=float),
-        np.array([number for _, _, number, _ in ranked]),
-        np.array([level.tasks for _, _, _, level in ranked]),
-        np.array([sets[level.classes] for _, _, _, level in ranked]),
-        np.array([shapes[j, level.tasks] for j, _, _, level in ranked]),
+        np.append(0, np.cumsum(counts)),
+        job_of,
+        efficiency[ranked],
+        np.array([level.duration for level in levels], dtype=float)[ranked],
+        number[ranked],
+        tasks,
+        np.array([sets[level.classes] for level in levels], dtype=np.int64)[ranked],
+        _shapes_of(problem, job_of, tasks),
     )
+
+
+def _shapes_of(problem: Problem, job_of: Ints, tasks: Ints) -> Ints:
+    """Return the shape of each member: all are numbered job by job."""
+    if not problem.allocations.is_moldable:
+        return job_of.copy()
+    in_order = ((j, shape.tasks) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job))
+    shapes = {key: number for number, key in enumerate(in_order)}
+    return np.array([shapes[key] for key in zip(job_of.tolist(), tasks.tolist(), strict=True)], dtype=np.int64)
 
 
 def _fillings(generation: Generation, sets: Sequence[tuple[int, ...]]) -> tuple[tuple[Any, ...], Ints]:
@@ -157,16 +162,23 @@ def _closed(order: Sequence[int], shared: Mapping[int, tuple[int, ...]]) -> list
     return closed
 
 
-def _loads(problem: Problem) -> tuple[Ints, Floats]:
-    """Return where the loads of each shape on each contended resource begin, and all of them: equal ones once."""
-    shapes = [shape for job in problem.jobs for shape in problem.allocations.shapes(job)]
-    tables = [[problem.allocations.load_table(shape, k) for k in problem.contended_resources] for shape in shapes]
-    different = {id(table): table for of_shape in tables for table in of_shape}
-    firsts = dict(zip(different, np.cumsum([0, *map(len, different.values())]).tolist(), strict=False))
-    offsets = np.array([[firsts[id(table)] for table in of_shape] for of_shape in tables], dtype=np.int64)
-    return offsets.reshape(len(shapes), len(problem.contended_resources)), np.array(
-        list(chain.from_iterable(different.values())), dtype=float
-    )
+def _loads(problem: Problem) -> tuple[Ints, Floats, Floats]:
+    """Return the tasks of each shape, and what it asks of each contended resource for being there, and for each task.
+
+    Of a link that is its bandwidth for each task.
+    """
+    shapes, asked = problem.allocations.rigid_jobs, [problem.resources[k] for k in problem.contended_resources]
+    part, task_part = (np.zeros((len(shapes), len(asked))) for _ in range(2))
+    for i, resource in enumerate(asked):
+        match resource:
+            case LinkBandwidth():
+                task_part[:, i] = [shape.task_bandwidth for shape in shapes]
+            case NodeMemory():
+                task_part[:, i] = [shape.memory or 0.0 for shape in shapes]
+            case _:
+                parts = np.array([resource.parts(shape) for shape in shapes], dtype=float).reshape(-1, 2)
+                part[:, i], task_part[:, i] = parts.T
+    return np.array([shape.tasks for shape in shapes], dtype=np.int64), part, task_part
 
 
 def _memories(problem: Problem) -> tuple[Any, ...]:
@@ -174,17 +186,16 @@ def _memories(problem: Problem) -> tuple[Any, ...]:
 
     Those are how many tasks of each shape a class takes by what constraints say.
     """
+    allocations = problem.allocations
+    rooms = np.tile(np.array(problem.capacities, dtype=np.int64), (len(allocations.rigid_jobs), 1))
+    counted = (job for job in problem.jobs for _ in allocations.shapes(job))
+    for row, job in enumerate(counted if problem.declared.counts_tasks else ()):
+        if allocations.is_counted(job):
+            rooms[row] = allocations.rooms(job)
     return (
         np.array([problem.resources[k].classes[0] for k in problem.contended_memories], dtype=np.int64),
-        np.array([shape.memory or 0.0 for job in problem.jobs for shape in problem.allocations.shapes(job)]),
-        np.array(
-            [
-                problem.allocations.rooms(job) if problem.allocations.is_counted(job) else problem.capacities
-                for job in problem.jobs
-                for _ in problem.allocations.shapes(job)
-            ],
-            dtype=np.int64,
-        ),
+        np.array([shape.memory or 0.0 for shape in allocations.rigid_jobs], dtype=float),
+        rooms,
     )
 
 
@@ -196,14 +207,7 @@ def _platform(problem: Problem, sets: Sequence[tuple[int, ...]]) -> tuple[Any, .
     num_classes, held = len(problem.classes), (*problem.busy, *problem.blocks)
     return (
         np.array([[g in classes for g in range(num_classes)] for classes in sets], dtype=np.uint8),
-        np.array(
-            [
-                problem.allocations.class_ticks(shape)
-                for job in problem.jobs
-                for shape in problem.allocations.shapes(job)
-            ],
-            dtype=float,
-        ),
+        problem.allocations.ticks_table,
         np.array([problem.allocations.limits[k] for k in problem.contended_resources], dtype=float),
         np.array([busy.allocation for busy in held], dtype=np.int64).reshape(-1, num_classes),
         np.array([[busy.loads[k] for k in problem.contended_resources] for busy in held], dtype=float).reshape(
