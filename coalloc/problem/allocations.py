@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, product
+from itertools import chain, product, repeat
 from typing import Literal
 
 import numpy as np
@@ -30,7 +30,13 @@ from coalloc.problem.choices import Mode
 from coalloc.problem.clock import Clock
 from coalloc.problem.counting import compositions, num_compositions
 from coalloc.problem.declared import Declared
-from coalloc.problem.execution import dedicated_time, execution_time, execution_times, processing_slowdown
+from coalloc.problem.execution import (
+    dedicated_time,
+    execution_time,
+    execution_times,
+    link_loads_of,
+    processing_slowdown,
+)
 from coalloc.problem.resources import LinkBandwidth, NodeMemory, Pool, Resource, crowded_nodes
 
 Links = Literal["strict", "shared", "ignore"]
@@ -178,6 +184,24 @@ class Allocations:
             seconds = execution_time(job, processing_slowdown([slowest]))
             known[slowest] = seconds, self.clock.ticks(seconds)
         return Mode(tuple(allocation), *known[slowest], self.loads(job, allocation))
+
+    def modes_on(self, allocations: NDArray[np.int64]) -> list[Mode]:
+        """Return the mode of each job on its allocation, shape ``(num_jobs, num_classes)``."""
+        if self.is_moldable or any(job.times for job in self.jobs):
+            return [self.mode(job, used) for job, used in zip(self.jobs, map(tuple, allocations.tolist()), strict=True)]
+        powers = np.where(allocations > 0, np.array(self.effective_powers), np.inf).min(axis=1, initial=np.inf)
+        seconds = execution_times(self.jobs, 1.0 / powers[:, None])[:, 0]
+        loads = [self._loads_on(r, allocations[:, r.classes].sum(axis=1)) for r in self.resources]
+        columns = map(tuple, allocations.tolist()), seconds.tolist(), self.clock.ticks_of(seconds).tolist()
+        rows = zip(*loads, strict=True) if loads else repeat((), len(self.jobs))
+        return list(map(Mode, *columns, rows))
+
+    def _loads_on(self, resource: Resource, inside: NDArray[np.int64]) -> Sequence[float]:
+        """Return what each job asks of a resource with so many tasks there."""
+        if isinstance(resource, LinkBandwidth):
+            loads: list[float] = link_loads_of(inside, self.jobs).tolist()
+            return loads
+        return [resource.load(tasks, job) for tasks, job in zip(inside.tolist(), self.jobs, strict=True)]
 
     def class_times(self, job: Job) -> tuple[float, ...]:
         """Return how long a job takes on each class alone, s, shape ``(num_classes,)``: the slowest used decides."""

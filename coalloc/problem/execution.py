@@ -47,6 +47,13 @@ def link_load_table(most: int, job: Job) -> list[float]:
     return loads
 
 
+def link_loads_of(tasks_inside: NDArray[np.int64], jobs: Sequence[Job]) -> NDArray[np.float64]:
+    """Return :func:`link_load` of each job, MB/s."""
+    tasks = np.array([job.tasks for job in jobs], dtype=float)
+    bandwidths = np.array([job.task_bandwidth for job in jobs], dtype=float)
+    return np.where(tasks > 1, all_to_all_load(tasks_inside.astype(float), np.maximum(tasks, 2.0), bandwidths), 0.0)
+
+
 def link_loads(job: Job, tasks: Sequence[int], platform: Platform) -> tuple[float, ...]:
     """Loads of a job on every link, MB/s, shape ``(num_links,)``; ``tasks`` has one count per cluster."""
     return tuple(link_load(sum(tasks[c] for c in link.clusters), job) for link in platform.links)
@@ -79,7 +86,7 @@ def execution_time(job: Job, processing: float, communication: float = 1.0) -> f
 
 
 def execution_times(jobs: Sequence[Job], processing: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return :func:`execution_time` of jobs by processing slowdown, s, shape ``(num_jobs, len(processing))``."""
+    """Return :func:`execution_time` of jobs by processing slowdown, those of all jobs or a row for each job, s."""
     base_times = np.array([[job.base_time] for job in jobs], float).reshape(-1, 1)
     shares = np.array([[job.processing_share] for job in jobs], float).reshape(-1, 1)
     return base_times * (shares * processing + (1.0 - shares))

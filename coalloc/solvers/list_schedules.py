@@ -8,17 +8,21 @@ one machine. Source: W. Smith, "Various optimizers for single-stage production",
 from __future__ import annotations
 
 import math
+import time
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import best_list_schedule, named_orders
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.solvers.search.list_annealing import Costs, ListAnnealing
 from coalloc.solvers.special.unrelated_machines import Machines
 from coalloc.system.garbage import no_collection
 
 SHARE = 0.25
 """Share of the time limit after which no gaps are looked for any more, nor further orders tried."""
+PER_JOB = 1e-5
+"""Seconds per job in which gaps are looked for in the first list all the same."""
 
 
 @no_collection()  # nearly all that is made is kept
@@ -28,12 +32,34 @@ def first_schedule(incumbent: Incumbent, deadline: float) -> list[Assignment]:
     At the deadline, an instant of ``time.perf_counter()``, s, no further list is tried.
     """
     criterion, problem = incumbent.criterion, incumbent.problem
-    if criterion.objective.is_latest_end:
-        return best_list_schedule(problem, incumbent.proven, deadline)
-    orders = named_orders(problem)
-    if criterion.is_sum:
-        orders.append(by_work(criterion))
-    return best_list_schedule(problem, incumbent.proven, deadline, orders=orders, cost=criterion.value)
+    found = _decoded(criterion, incumbent.proven, deadline) if problem.jobs else []
+    if found or not problem.ties_jobs:
+        return found
+    # Python takes the next job that has a place where rows of the jobs before leave none to the first one
+    return best_list_schedule(problem, incumbent.proven, deadline, orders=orders_of(criterion), cost=criterion.value)
+
+
+def _decoded(criterion: Criterion, target: float, deadline: float) -> list[Assignment]:
+    """Return the cheapest list schedule of the engine, of lists in which each job has its turn."""
+    problem = criterion.problem
+    lists = ListAnnealing(problem, Costs.of(criterion), 0)
+    for order in reversed(dict.fromkeys(map(tuple, orders_of(criterion)))):
+        is_known = math.isfinite(lists.value)
+        if is_known and time.perf_counter() > deadline:
+            break
+        if is_known:
+            lists.consider_order(order, deadline)
+        else:
+            lists.complete_order(order, max(deadline, time.perf_counter() + PER_JOB * len(problem.jobs)))
+        if lists.value <= target:
+            break
+    return lists.best()[2] if math.isfinite(lists.value) else []
+
+
+def orders_of(criterion: Criterion) -> list[list[int]]:
+    """Return the orders of the jobs (indices) that are tried, the best last."""
+    orders = named_orders(criterion.problem)
+    return [*orders, by_work(criterion)] if criterion.is_sum else orders
 
 
 def by_work(criterion: Criterion) -> list[int]:

@@ -61,14 +61,15 @@ typedef struct {
     int64_t i, k, way;
 } change;
 
+/* No job of the current list starts before `since`. */
 struct lists {
     const problem *of;
     const constraints *constraints;
     const int64_t *piece_first;
     const double *ends, *costs, *slopes, *weights, *alone;
     spent spent;
-    double scale, *fastest, *mode_loads, answer;
-    bool is_sum, is_end, is_asked, asks_modes, has_ways, is_decoding, is_answered;
+    double scale, since, *fastest, *mode_loads, answer;
+    bool is_sum, is_end, is_asked, asks_modes, has_ways, is_decoding, is_answered, is_hurried;
     question asked;
     modes *modes;
     span *spans;
@@ -160,7 +161,7 @@ int64_t lists_new(
     if (num_shapes != p->num_shapes) return FAULT(OUT_OF_RANGE, NUM_SHAPES);
     lists given = {
         .of = p, .constraints = c, .is_sum = is_sum, .is_end = cost == 0, .is_asked = cost == 2,
-        .asks_modes = asks_modes, .seed = seed, .scale = scale, .best = INFINITY, .piece_first = piece_first,
+        .asks_modes = asks_modes, .seed = seed, .scale = scale, .since = -INFINITY, .best = INFINITY, .piece_first = piece_first,
         .ends = ends, .costs = costs, .slopes = slopes, .weights = weights, .alone = alone,
     };
     const int64_t fault = fault_of(&given, num_points);
@@ -218,7 +219,7 @@ static bool place_member(lists *of, int64_t member, int64_t rule, placement *tim
     const int64_t j = p->job_of[member], shape = p->shape_of[member];
     const double latest = of->constraints->latest[j] - of->fastest[shape] + p->ticks[member];
     const double before = earlier(times->end, nextafter(latest, INFINITY)); /* on the fastest class it ends in time */
-    double release = p->releases[j];
+    double release = later(p->releases[j], of->since);
     while (true) {
         const double start =
             profile_start(&of->profile, p, member, rule, release, before, &of->filling, &of->room);
@@ -244,7 +245,7 @@ static bool place_mode(lists *of, int64_t j, placement *times, int64_t *allocati
         const int64_t *tried = known->allocations + m * p->num_classes;
         int64_t slowest;
         const double duration = duration_of(of, known->shapes[m], tried, &slowest);
-        double start = -INFINITY, release = p->releases[j];
+        double start = -INFINITY, release = later(p->releases[j], of->since);
         if (release + duration >= times->end) continue;
         if (of->filling.spent && !spent_affords(&of->spent, j, tried)) continue;
         for (int64_t k = 0; k < p->num_loads; k++) of->mode_loads[k] = load_of(p, known->shapes[m], k, tried);
@@ -410,6 +411,7 @@ static outcome place_next(lists *of) {
     profile_hold(&of->profile, times->start, times->end, allocation, of->tried.loads + j * p->num_loads);
     of->spans[j] = (span){times->start, times->end};
     if (of->filling.spent) spent_take(&of->spent, j, allocation);
+    if (of->is_hurried) of->since = later(of->since, times->start);
     now->value = joined(of, now->value, times->cost);
     now->early += of->weights[j] * times->end;
     now->rest -= of->alone[j];
@@ -537,7 +539,8 @@ int64_t lists_begin(
     for (int64_t j = 0; j < num_jobs; j++)
         if (ways[j] < 0 || ways[j] / p->num_rules >= 2 * (p->member_first[j + 1] - p->member_first[j]))
             return FAULT(OUT_OF_RANGE, WAYS);
-    of->is_decoding = of->is_answered = false;
+    of->is_decoding = of->is_answered = of->is_hurried = false;
+    of->since = -INFINITY;
     of->asked = NOTHING;
     of->step = of->steps = 0;
     if (!is_permutation(of->order, order, num_jobs)) return FAULT(OUT_OF_ORDER, ORDER);
@@ -682,6 +685,8 @@ static void begin_step(lists *of) {
     if (is_sorted(of)) sort(of);
     open_list(of);
 }
+
+void lists_hurry(lists *of) { of->is_hurried = true; }
 
 int64_t lists_go_on(lists *of, double seconds) {
     const double until = clock_now() + seconds;

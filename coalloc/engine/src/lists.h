@@ -35,6 +35,9 @@ ENGINE(int64_t) lists_answer_cost(lists *of, double cost);
 ENGINE(int64_t) lists_answer_modes(
     lists *of, int64_t num_modes, int64_t num_classes, const int64_t allocations[num_modes * num_classes]);
 
+/* From now on no job of the current list starts before the one placed last: no gaps are looked for. */
+ENGINE(void) lists_hurry(lists *of);
+
 /* Return the least objective of all lists that were current; infinity where none has a schedule. */
 ENGINE(double) lists_value(const lists *of);
 

@@ -41,6 +41,8 @@ Ints = NDArray[np.int64]
 
 FIRST_ROUND, SHORT_ROUND = 100, 25
 """Steps of the first round, per job: in a portfolio, and where lists are counted."""
+MOST_ENTRIES = 20_000
+"""Jobs times classes up to which a list is decoded often enough."""
 ROUNDS = 8
 """Rounds at most."""
 LOOK = 0.05
@@ -77,29 +79,40 @@ class Costs:
     @classmethod
     def of(cls, criterion: Criterion) -> Costs:
         """Return the costs of a criterion."""
-        problem, objective = criterion.problem, criterion.objective
-        shapes = [(j, shape) for j, job in enumerate(problem.jobs) for shape in problem.allocations.shapes(job)]
-        ticks = [(j, duration) for j, shape in shapes for duration in problem.allocations.class_ticks(shape)]
-        pieces: list[PiecewiseLinear | None] = [None] * len(ticks)
-        if not objective.counts_ends:
-            known = {key: objective.pieces(problem.jobs[key[0]], problem.clock.seconds(key[1])) for key in set(ticks)}
-            pieces = [known[key] for key in ticks]
-        found = [of for of in pieces if of is not None]
-        kind: Literal["end", "pieces", "asked"] = "end" if objective.counts_ends else "pieces"
-        if kind == "pieces" and len(found) < len(pieces):
-            kind, found = "asked", []
-        points = [of.points for of in found] or [()] * len(ticks)
-        weights = np.array(earliness_weights(criterion)) * (0.0 if criterion.is_sum else EARLY)
-        first, last = (_unit(criterion, ticks) * heat for heat in HEATS[criterion.is_sum])
+        problem, is_sum = criterion.problem, criterion.is_sum
+        table = problem.allocations.ticks_table
+        ticks = [] if criterion.objective.counts_ends else _ticks(problem, table)
+        kind, pieces = _pieces(criterion, ticks)
+        points = [of.points for of in pieces]
+        unit = _unit(criterion, ticks) if ticks else sum(table.ravel().tolist()) / table.size
+        weights = np.zeros(len(problem.jobs)) if is_sum else EARLY * np.array(earliness_weights(criterion))
         return cls(
             criterion,
             kind,
-            firsts_of(points),
+            firsts_of(points) if pieces else np.zeros(table.size + 1, dtype=np.int64),
             np.array(list(chain.from_iterable(points)), dtype=float).reshape(-1, 2),
-            np.array([of.slope_after for of in found] or [0.0] * len(ticks), dtype=float),
+            np.array([of.slope_after for of in pieces], dtype=float) if pieces else np.zeros(table.size),
             weights,
-            (first, last),
+            (unit * HEATS[is_sum][0], unit * HEATS[is_sum][1]),
         )
+
+
+def _ticks(problem: Problem, table: Floats) -> list[tuple[int, float]]:
+    """Return the job of each shape with the ticks that it takes where the slowest class is each of all."""
+    jobs = (j for j, job in enumerate(problem.jobs) for _ in problem.allocations.shapes(job))
+    return [(j, duration) for j, of in zip(jobs, table.tolist(), strict=True) for duration in of]
+
+
+def _pieces(
+    criterion: Criterion, ticks: Sequence[tuple[int, float]]
+) -> tuple[Literal["end", "pieces", "asked"], list[PiecewiseLinear]]:
+    """Return the kind of costs, and those in pieces of each job of some ticks; no pieces where costs are not such."""
+    problem, objective = criterion.problem, criterion.objective
+    if objective.counts_ends:
+        return "end", []
+    known = {key: objective.pieces(problem.jobs[key[0]], problem.clock.seconds(key[1])) for key in set(ticks)}
+    found = [of for of in map(known.__getitem__, ticks) if of is not None]
+    return ("asked", []) if len(found) < len(ticks) else ("pieces", found)
 
 
 def _unit(criterion: Criterion, ticks: Sequence[tuple[int, float]]) -> float:
@@ -128,6 +141,7 @@ class ListAnnealing:
         self._generation, self._costs = Generation(problem), costs
         self._tables = Tables.of(self._generation)
         self._sizes = len(problem.jobs), len(problem.classes)
+        self._widest = np.diff(self._tables.members.first) - 1
         is_restricted = problem.couples or problem.allocations.restricts_spreads  # else there is always a filling
         constraints = constraints_of(problem, problem.latest_ends if latest_ends is None else latest_ends)
         spend(constraints, self._tables.handle, problem)
@@ -159,22 +173,32 @@ class ListAnnealing:
         """Whether there is a list to begin at, and some schedules cost more than others."""
         return self.value < math.inf and self._costs.heats[0] > 0.0
 
-    def consider(self, order: Sequence[int], ways: Sequence[int], deadline: float = math.inf) -> None:
+    def consider(self, order: Sequence[int], ways: Sequence[int] | Ints, deadline: float = math.inf) -> None:
         """Take a list where it is better than the best, and its schedule is made by the deadline."""
         arrays = np.array(order, dtype=np.int64), np.array(ways, dtype=np.int64)
         self._anneal(arrays, 0, deadline)
+
+    def consider_order(self, order: Sequence[int], deadline: float = math.inf) -> None:
+        """Consider a list in which each job takes any level, behind those that rows make it wait for."""
+        self.consider(_in_turn(self._generation.problem, order), self._widest * len(FILLING_RULES), deadline)
+
+    def complete_order(self, order: Sequence[int], deadline: float) -> None:
+        """Consider such a list to its end; past the deadline no job starts before the one placed last."""
+        self.consider_order(order, deadline)
+        engine().lists_hurry(self._lists)
+        self._go_on(math.inf)
 
     def consider_all(self, assignments: Sequence[Assignment], deadline: float = math.inf) -> None:
         """Consider the order of a schedule, with its levels or any, and the named orders."""
         problem, num_rules = self._generation.problem, len(FILLING_RULES)
         order = [a.job for a in sorted(assignments, key=lambda a: (a.start, a.job))]
-        widest = [len(levels) - 1 for levels in problem.levels]
+        widest = self._widest.tolist()
         alone = [level + len(of) for level, of in zip(_levels(problem, assignments), problem.levels, strict=True)]
         for rule in range(num_rules):
             for levels in (widest, alone):
                 self.consider(order, [level * num_rules + rule for level in levels], deadline)
         for named in named_orders(problem):
-            self.consider(_in_turn(problem, named), [level * num_rules for level in widest], deadline)
+            self.consider_order(named, deadline)
 
     def round(self, steps: int, deadline: float = math.inf) -> None:
         """Anneal for so many steps, or until the deadline (``time.perf_counter()``, s)."""
@@ -184,6 +208,10 @@ class ListAnnealing:
     def _anneal(self, jobs: tuple[Ints, Ints], steps: int, deadline: float) -> None:
         """Anneal from a list, order and ways."""
         engine().lists_begin(self._lists, self._sizes[0], *jobs, steps, *self._costs.heats)
+        self._go_on(deadline)
+
+    def _go_on(self, deadline: float) -> None:
+        """Let the engine go on to the end, or until the deadline."""
         while (left := deadline - time.perf_counter()) > 0.0 and (
             come := engine().lists_go_on(self._lists, min(left, LOOK))
         ):
@@ -212,10 +240,12 @@ class ListAnnealing:
 
     def best(self) -> tuple[list[int], list[int], list[Assignment]]:
         """Return the best list, order and ways, and its schedule in the order of starts."""
-        order, ways, starts, allocations = (part.tolist() for part in self._best())
-        in_order = sorted((start, j) for j, start in enumerate(starts))
-        modes = [self._generation.mode(j, tuple(used)) for j, used in enumerate(allocations)]
-        return order, ways, [Assignment(j, start, modes[j]) for start, j in in_order]
+        *found, starts, allocations = self._best()
+        order, ways = (part.tolist() for part in found)
+        in_order = np.argsort(starts, kind="stable")
+        modes = self._generation.problem.allocations.modes_on(allocations)
+        started = zip(in_order.tolist(), starts[in_order].tolist(), strict=True)
+        return order, ways, [Assignment(j, start, modes[j]) for j, start in started]
 
 
 def earliness_weights(criterion: Criterion) -> list[float]:
@@ -299,9 +329,20 @@ def _run(incumbent: Incumbent) -> None:
     anneal_in_rounds(incumbent, round_of, first=FIRST_ROUND * len(problem.jobs), most=ROUNDS, name=METHOD.name)
 
 
+def _is_annealed(incumbent: Incumbent) -> bool:
+    return len(incumbent.problem.jobs) * len(incumbent.problem.classes) <= MOST_ENTRIES
+
+
 def _is_before_beams(incumbent: Incumbent) -> bool:
     return len(incumbent.problem.classes) == 1 or beam_search.METHOD.needs not in incumbent.traits
 
 
-METHOD = Method("list annealing", _run, Trait.SCHEDULE, _is_before_beams, share=SHARE, repeats=True)
-AFTER_BEAMS = replace(METHOD, also=lambda incumbent: not _is_before_beams(incumbent))
+METHOD = Method(
+    "list annealing",
+    _run,
+    Trait.SCHEDULE,
+    lambda incumbent: _is_annealed(incumbent) and _is_before_beams(incumbent),
+    share=SHARE,
+    repeats=True,
+)
+AFTER_BEAMS = replace(METHOD, also=lambda incumbent: _is_annealed(incumbent) and not _is_before_beams(incumbent))
