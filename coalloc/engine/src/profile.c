@@ -3,7 +3,7 @@
 /* Share of a limit that adding and taking away loads may lose in floating point: as in coalloc.rules.profile. */
 static const double SUBTRACTION_NOISE = 1e-12;
 
-/* Steps up to which one block has room for all, and steps of a block otherwise. */
+/* Steps up to which one block has room for all, and steps of a block otherwise: begins of blocks are multiples of it. */
 enum { ONE_BLOCK = 512, MANY_BLOCKS = 128 };
 
 /* A step: its block in order of time, and its place there. Behind the last one is place 0 of the block behind. */
@@ -115,7 +115,7 @@ static void halve(profile *of, int64_t block) {
     of->sizes[block + 1] = of->room - kept;
     of->sizes[block] = kept;
     copy_steps(of, first, of->firsts[block] + kept, of->room - kept, of->num_classes, of->num_loads);
-    of->noted[of->firsts[block] / of->room] = of->noted[first / of->room] = 0;
+    of->noted[of->firsts[block] / MANY_BLOCKS] = of->noted[first / MANY_BLOCKS] = 0;
     of->num_blocks++;
 }
 
@@ -143,14 +143,16 @@ static inline void hold(
     int64_t loads) {
     split(of, end, classes, loads);
     const place_of first = split(of, later(start, of->times[0]), classes, loads);
-    int64_t step = first.step;
+    const double *times = of->times;
+    int64_t step = first.step, *free = of->free;
+    double *left = of->left;
     for (int64_t block = first.block; block < of->num_blocks; block++, step = 0) {
         int64_t i = of->firsts[block] + step;
-        of->noted[of->firsts[block] / of->room] = 0;
+        of->noted[of->firsts[block] / MANY_BLOCKS] = 0;
         for (const int64_t last = of->firsts[block] + of->sizes[block]; i < last; i++) {
-            if (of->times[i] >= end) return;
-            for (int64_t g = 0; g < classes; g++) of->free[i * classes + g] -= allocation[g];
-            for (int64_t k = 0; k < loads; k++) of->left[i * loads + k] -= taken[k];
+            if (times[i] >= end) return;
+            for (int64_t g = 0; g < classes; g++) free[i * classes + g] -= allocation[g];
+            for (int64_t k = 0; k < loads; k++) left[i * loads + k] -= taken[k];
         }
     }
 }
@@ -163,7 +165,7 @@ void profile_hold(profile *of, double start, double end, const int64_t *allocati
 
 /* Note the least and the most of a block: of each class, and behind them of all together. */
 static inline void note(profile *of, int64_t block, int64_t classes) {
-    const int64_t first = of->firsts[block], which = first / of->room;
+    const int64_t first = of->firsts[block], which = first / MANY_BLOCKS;
     if (of->noted[which]) return;
     of->noted[which] = 1;
     int64_t *least = of->least + which * (classes + 1), *most = of->most + which * (classes + 1);
@@ -199,21 +201,19 @@ static inline bool block_has(const int64_t *row, const demand *d, int64_t classe
 
 /* Whether every step of a block has the processors, and whether none has, as far as noted numbers say. */
 static inline bool is_free(profile *of, int64_t block, const demand *d, int64_t classes) {
-    if (of->num_blocks == 1) return false;
     note(of, block, classes);
-    return block_has(of->least + of->firsts[block] / of->room * (classes + 1), d, classes);
+    return block_has(of->least + of->firsts[block] / MANY_BLOCKS * (classes + 1), d, classes);
 }
 
 static inline bool is_full(profile *of, int64_t block, const demand *d, int64_t classes) {
-    if (of->num_blocks == 1) return false;
     note(of, block, classes);
-    return !block_has(of->most + of->firsts[block] / of->room * (classes + 1), d, classes);
+    return !block_has(of->most + of->firsts[block] / MANY_BLOCKS * (classes + 1), d, classes);
 }
 
 /* Return the first step from one on that has the processors. */
 static inline place_of next_with(profile *of, place_of at, const demand *d, int64_t classes) {
     for (; at.block < of->num_blocks; at = (place_of){at.block + 1, 0}) {
-        if (is_full(of, at.block, d, classes)) continue;
+        if (of->num_blocks > 1 && is_full(of, at.block, d, classes)) continue;
         const int64_t *free = of->free + of->firsts[at.block] * classes;
         for (; at.step < of->sizes[at.block]; at.step++)
             if (has_processors(free + at.step * classes, d, classes)) return at;
@@ -224,11 +224,11 @@ static inline place_of next_with(profile *of, place_of at, const demand *d, int6
 /* Return the first step from one on that has not the processors, or does not begin before a time. */
 static inline place_of next_without(profile *of, place_of at, double end, const demand *d, int64_t classes) {
     for (; at.block < of->num_blocks; at = (place_of){at.block + 1, 0}) {
-        const int64_t first = of->firsts[at.block], size = of->sizes[at.block];
-        if (of->times[first + size - 1] < end && is_free(of, at.block, d, classes)) continue;
+        const int64_t first = of->firsts[at.block], size = of->sizes[at.block], *free = of->free + first * classes;
+        const double *times = of->times + first;
+        if (of->num_blocks > 1 && times[size - 1] < end && is_free(of, at.block, d, classes)) continue;
         for (; at.step < size; at.step++)
-            if (of->times[first + at.step] >= end || !has_processors(of->free + (first + at.step) * classes, d, classes))
-                return at;
+            if (times[at.step] >= end || !has_processors(free + at.step * classes, d, classes)) return at;
     }
     return at;
 }
