@@ -1,4 +1,4 @@
-"""CP-SAT beside HiGHS: a child process solves a problem in slots and reports bounds and schedules.
+"""CP-SAT next to HiGHS: a child process solves a problem in slots and reports bounds and schedules.
 
 It needs the extra ``coalloc[cpsat]``. Loads of links and memories are whole numbers there, rounded down against a
 capacity rounded down as well, so its model is a relaxation and its bound valid; a schedule that

@@ -1,4 +1,4 @@
-"""Feasible-set bound: cover every job by sets of jobs that can run at one instant.
+"""Feasible-set bound: cover every job by sets of jobs that can run at one time.
 
 Let S range over sets of (job, speed level) that fit together, and ``lambda_S`` be the time during which
 exactly S runs:

@@ -1,4 +1,4 @@
-"""Beam search in a process of its own, beside the portfolio: another seed, on another core.
+"""Beam search in a process of its own, in parallel to the portfolio: another seed, on another core.
 
 It says every schedule that is better than its last, and goes on until it is ended
 (:mod:`coalloc.solvers.backends.worker`).

@@ -1,4 +1,4 @@
-"""Branch and bound over extension alternatives: at each instant at which something ends or arrives, what starts.
+"""Branch and bound over extension alternatives: what starts each time something ends or arrives.
 
 A schedule whose jobs start as early as their order allows starts each at such an instant, and one of these
 is optimal. So a node is an instant with what runs then and how many jobs of each kind wait; its children are the sets

@@ -1,4 +1,4 @@
-"""Large neighbourhoods: a few jobs are taken out of a schedule and put back in the best way there is beside the others.
+"""Large neighbourhoods: a few jobs are taken out of a schedule and put back among the others in the best way.
 
 Three to six jobs are freed: such as end last, such as run about one instant, or any. The others keep their
 order and modes and move left. Branch and bound then puts the freed ones back: the next in order

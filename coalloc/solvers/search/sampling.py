@@ -1,4 +1,4 @@
-"""Sampling: parallel generation by plans drawn at random, and by plans beside the best one.
+"""Sampling: parallel generation by plans drawn at random, and by plans near the best one.
 
 A plan orders the jobs by a mixture of how wide and how long they are, blurred, and says how picky it is
 about levels, and until when. The engine makes many in a millisecond, which is why they are tried before
