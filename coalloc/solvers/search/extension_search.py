@@ -259,9 +259,10 @@ class ExtensionSearch(ABC):
         return self._begins[begun] if begun < len(self._begins) else math.inf
 
     def _is_last(self, node: Node, start: ExtensionAlternative) -> bool:
-        """Return whether no block begins before all that runs has ended."""
+        """Return whether no block begins before all jobs have ended, whatever else runs by then."""
         following = self._next_begin(node.now)
-        return math.isinf(following) or max(self._ends(node, start), default=node.now) <= following
+        ends = zip(start.running.keys, self._ends(node, start), strict=True)
+        return all(end <= following for (kind, _), end in ends if kind < len(self._running_sets.kinds))
 
     def _in_time(self, node: Node, start: ExtensionAlternative, later: float) -> bool:
         """Return whether all that start end in time, and those that wait may, from the next instant on."""

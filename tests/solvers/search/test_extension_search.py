@@ -34,15 +34,15 @@ def two_nodes(*jobs: Job, windows: tuple[Window, ...] = (), **more: Any) -> Inst
     return Instance(Platform([Cluster("C1", [NodeGroup(2, power=1.0)], 1.0)], unavailable=windows), jobs, **more)
 
 
-def searched(problem: Problem, objective: str = "makespan") -> tuple[float, bool]:
-    """Return the best value that a search finds that knows nothing, and whether it saw everything."""
+def searched(problem: Problem, objective: str = "makespan", best: float = math.inf) -> tuple[float, bool]:
+    """Return the best value that a search finds below another (ticks), and whether it saw everything."""
     found: list[Any] = []
 
     def is_valid(assignments: Any) -> bool:
         found.append(assignments)
         return check(problem.instance, schedule_of(problem, assignments)) == []
 
-    limits = {"best": math.inf, "target": -math.inf, "on_schedule": is_valid}
+    limits = {"best": best, "target": -math.inf, "on_schedule": is_valid}
     criterion = Criterion(problem, regular_objective(objective))
     search: BranchAndBound | BranchAndBoundOfSums
     if objective == "makespan":
@@ -69,6 +69,13 @@ def test_ends_that_are_sums_of_floats_meet_a_window() -> None:
     instance = two_nodes(Job("J1", 2, 0.1), Job("J2", 2, 0.2), windows=windows)
     end, is_complete = searched(discretise(instance, None))
     assert (end, is_complete) == (pytest.approx(0.3), True)
+
+
+def test_a_window_that_begins_once_all_jobs_have_ended_delays_nothing() -> None:
+    # Node 1 is not there from the beginning to 500 s, and neither is node 0 from 200 s on: the job ends at 100 s.
+    windows = (Window("C1", start=0.0, end=500.0, nodes=["C1/1"]), Window("C1", start=200.0, end=300.0, nodes=["C1/0"]))
+    instance = two_nodes(Job("J1", 1, 100.0), windows=windows)
+    assert searched(discretise(instance, None), best=150.0) == (100.0, True)
 
 
 def test_which_nodes_a_job_has_is_decided_with_a_window_in_view() -> None:
