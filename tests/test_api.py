@@ -151,7 +151,10 @@ def test_an_unknown_keyword_is_an_error_that_lists_what_there_is(function):
         ({"threads": 0}, "threads: must be at least 1, got 0"),
         ({"threads": True}, "threads: must be an integer, got True"),
         ({"seed": -1}, "seed: must be at least 0, got -1"),
-        ({"solver": "magic"}, "solver 'magic' is not installed or unknown to Pyomo; available: highs"),
+        (
+            {"solver": "magic"},
+            "solver 'magic' cannot be used: it is unknown to Pyomo or not installed; available: highs",
+        ),
         ({"model": "pas"}, "model 'pas' does not support slot"),
         ({"model": "pas", "slot": None, "start": Schedule(())}, "start requires model 'oas'"),
         ({"slot": None, "formulation": "count"}, "a formulation requires a time slot"),

@@ -338,7 +338,7 @@ class Allocations:
 
     def spread(self, job: Job) -> Spread | None:
         """Return what a job in one shape asks of its tasks in each cluster; None where it may be spread in any way."""
-        if not self.restricts_spreads:
+        if not (self.restricts_spreads or job.is_spread):  # it may be narrower than in the instance
             return None
         declared = self.declared.of(job.id)
         predicates, is_in_one_cluster = declared.allowed, declared.is_in_one_cluster

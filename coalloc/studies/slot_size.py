@@ -168,7 +168,7 @@ def slot_study(
     >>> table = coalloc.slot_study(coalloc.example("pas-figure-3.3"), (0.5, 1.0))
     >>> table[["fraction", "slotted", "replayed", "optimum"]].round(3)
        fraction  slotted  replayed  optimum
-    0       0.5    525.0     480.0    455.0
+    0       0.5    525.0     500.0    455.0
     1       1.0    600.0     500.0    455.0
     """
     import pandas as pd

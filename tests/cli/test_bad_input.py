@@ -97,7 +97,7 @@ def test_a_file_name_is_shown_and_not_obeyed(tmp_path):
         (["--threads", "0"], "threads: must be at least 1, got 0"),
         (["--work-limit", "0"], "work_limit: must be at least 1, got 0"),
         (["--seed", "-1"], "seed: must be at least 0, got -1"),
-        (["--solver", "magic"], "solver 'magic' is not installed"),
+        (["--solver", "magic"], "solver 'magic' cannot be used: it is unknown to Pyomo or not installed"),
     ],
 )
 def test_a_bad_option_is_one_line(tmp_path, options, line):

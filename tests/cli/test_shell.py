@@ -33,6 +33,9 @@ COMMANDS = (
     "examples",
     "demo",
     "versions",
+    "solvers",
+    "certify",
+    "verify",
 )
 
 HEAVY = ("pyomo", "pandas", "matplotlib", "highspy", "plotly", "scipy", "networkx")
@@ -75,7 +78,7 @@ def test_no_command_is_bad_usage_and_shows_the_help():
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["slove"], "coalloc: no such command 'slove' (did you mean 'solve'?); see `coalloc --help`"),
+        (["slove"], "coalloc: no such command 'slove' (did you mean 'solve', 'solvers'?); see `coalloc --help`"),
         (["solve"], "coalloc: missing argument 'FILE'; see `coalloc solve --help`"),
         (["solve", "x.json", "--sloth", "3"], "coalloc: no such option: --sloth"),
         (["solve", "x.json", "--seed", "one"], "coalloc: invalid value for '--seed': must be an integer"),
