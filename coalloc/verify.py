@@ -91,7 +91,9 @@ def read_document(path: str) -> tuple[Any, str]:
         return parsed(raw.decode("utf-8")), hashlib.sha256(raw.rstrip(b"\n")).hexdigest()
     except BadFileError as error:
         raise BadFileError(f"{path}: {error}") from None
-    except (OSError, ValueError, zlib.error) as error:
+    except OSError as error:
+        raise BadFileError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, zlib.error) as error:
         raise BadFileError(f"{path}: {error}") from None
 
 

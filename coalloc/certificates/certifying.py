@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from coalloc import verify
-from coalloc.certificates.proving import Prover, Unproved
+from coalloc.certificates.proving import Prover, UnprovedError
 from coalloc.documents.kinds import document_of
 from coalloc.documents.strict_json import layout
 from coalloc.instance import CoallocError, Instance
@@ -36,7 +36,7 @@ def certify(result: SolveResult, time_limit: float | None = 60.0) -> Certificate
     deadline = time.perf_counter() + (NO_TIME_LIMIT if time_limit is None else time_limit)
     try:
         return _accepted(result, result.instance, deadline)
-    except (Unproved, verify.NotProvedError, verify.BadFileError, CoallocError) as error:
+    except (UnprovedError, verify.NotProvedError, verify.BadFileError, CoallocError) as error:
         return Certificate(None, str(error))
 
 
@@ -65,7 +65,7 @@ def _accepted(result: SolveResult, instance: Instance, deadline: float) -> Certi
     bound = latest - int(ROOM * tolerance / checked.clock.unit)
     moved = shifted(instance, options.slot, OBJECTIVES[Makespan.name])
     if moved.base.shift:
-        raise Unproved("times far from 0 are not covered yet")
+        raise UnprovedError("times far from 0 are not covered yet")
     problem = discretise(
         moved.instance, options.slot, saturation=options.saturation, scope=options.scope, base=moved.base
     )
@@ -90,5 +90,5 @@ def _accepted(result: SolveResult, instance: Instance, deadline: float) -> Certi
     }
     verdict = verify.verdict_of(stated, verify.parsed(layout(document)), result.instance_sha256)
     if not verdict.is_optimal:
-        raise Unproved("the checker does not accept that the schedule is optimal")
+        raise UnprovedError("the checker does not accept that the schedule is optimal")
     return Certificate(document, lines=tuple(verdict.lines()))

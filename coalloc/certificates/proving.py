@@ -39,7 +39,7 @@ MOST_SECONDS_OF_LISTS = 2.0
 Rule = dict[str, Any]
 
 
-class Unproved(Exception):  # noqa: N818
+class UnprovedError(Exception):
     """There is no proof, for the reason that is stated."""
 
 
@@ -136,11 +136,11 @@ class Prover:
             search.run("")
         except OutOfNodesError:
             if time.perf_counter() > self._deadline:
-                raise Unproved("no proof was found within the time limit") from None
+                raise UnprovedError("no proof was found within the time limit") from None
             return None
         except NotProvedError:
             if self._processors == "groups":
-                raise Unproved("the constraints that the checker counts allow an earlier end") from None
+                raise UnprovedError("the constraints that the checker counts allow an earlier end") from None
             self._processors, self._kept_remainders = "groups", None
             raise _OtherResourcesError from None
         rule: Rule = {"rule": "search", **self._named(self._processors)}

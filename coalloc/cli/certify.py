@@ -12,7 +12,7 @@ import coalloc
 from coalloc import verify as checker
 from coalloc.cli.check import InstanceFile
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance
+from coalloc.cli.inputs import instance_file, read_instance
 from coalloc.cli.options import OUTPUT, Quiet
 from coalloc.cli.output import check_writable, say
 
@@ -24,7 +24,6 @@ CertificateFile = Annotated[
     ),
 ]
 TimeLimit = Annotated[float, Option(metavar="SECONDS", help="Time limit for the proof; inf for none.")]
-PlainInstance = Annotated[str, Argument(metavar="INSTANCE", help="Instance file.")]
 GivenCertificate = Annotated[str, Argument(metavar="CERTIFICATE", help="Certificate file.")]
 
 EXAMPLES = """
@@ -65,6 +64,7 @@ def certify(
     return ExitCode.DONE if certificate else ExitCode.NOTHING
 
 
-def verify(instance: PlainInstance, certificate: GivenCertificate, _: Quiet = False) -> ExitCode:
+def verify(instance: InstanceFile, certificate: GivenCertificate, _: Quiet = False) -> ExitCode:
     """Check a certificate with nothing but its instance, as coalloc-verify does."""
-    return ExitCode(checker.main([instance, certificate]))
+    with instance_file(instance) as path:
+        return ExitCode(checker.main([str(path), certificate]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,15 @@ def read_instance(file: str) -> Instance:
         remedy = f"convert it with `coalloc convert --from {kind}`"
         raise coalloc.CoallocError(f"{visible(file)}: is a trace, not an instance; {remedy}")
     return coalloc.read_instance(file)
+
+
+def instance_file(file: str) -> AbstractContextManager[Path]:
+    """Return the file of an instance, or of the bundled one that ``example:NAME`` names, as long as the context."""
+    if file.startswith(EXAMPLE) and not os.path.exists(file):
+        from coalloc.workloads.library import example_file
+
+        return example_file(file.removeprefix(EXAMPLE))
+    return nullcontext(Path(file))
 
 
 def trace_format(file: str) -> Format | None:

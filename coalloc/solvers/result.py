@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from coalloc.display.html import lines_table
-from coalloc.display.wording import quantity_text
+from coalloc.display.wording import plural, quantity_text
 from coalloc.documents.errors import ArgumentError
 from coalloc.documents.text import visible
 from coalloc.documents.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
@@ -303,8 +303,10 @@ class MethodRun:
 
     def __str__(self) -> str:
         """Return it as an aligned line."""
-        found = f"{self.incumbents:4d} incumbents  {self.bounds:4d} bounds"
-        return f"{self.name:<40}{self.calls:4d} calls  {self.cpu:8.2f} s CPU  {found}{'  closed' * self.closed}"
+        counts = ((self.calls, "call"), (self.incumbents, "incumbent"), (self.bounds, "bound"))
+        calls, incumbents, bounds = (f"{plural(count, noun):<15}" for count, noun in counts)
+        line = f"{self.name:<40} {calls}{self.cpu:6.2f} s CPU  {incumbents}{bounds}{'closed' * self.closed}"
+        return line.rstrip()
 
 
 def summed(runs: Iterable[MethodRun]) -> tuple[MethodRun, ...]:

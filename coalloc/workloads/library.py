@@ -5,8 +5,10 @@ Where each comes from is on the page ``docs/generators.md``.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from coalloc.documents.arguments import public
 from coalloc.documents.sentences import shown
@@ -68,10 +70,15 @@ def example(name: str) -> Instance:
     >>> coalloc.example("thesis-oas-1")
     <Instance 'thesis-oas-1': 8 jobs on 3 clusters with 12 processors>
     """
+    with example_file(name) as path:
+        return read_instance(path)
+
+
+def example_file(name: str) -> AbstractContextManager[Path]:
+    """Return the file of a bundled instance, which is there as long as the context."""
     if name not in examples():
         raise CoallocError(f"unknown example {shown(name)}; available: {', '.join(examples())}")
-    with resources.as_file(_folder() / f"{name}{SUFFIX}") as path:
-        return read_instance(path)
+    return resources.as_file(_folder() / f"{name}{SUFFIX}")
 
 
 def _folder() -> Traversable:

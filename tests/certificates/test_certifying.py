@@ -100,3 +100,17 @@ def test_the_shell_makes_and_checks_certificates(tmp_path):
     assert run("certify", instance, result).exit_code == 2
     assert run("verify", instance, second).exit_code == 1
     assert run("verify", instance, instance).exit_code == 2
+
+
+def test_the_shell_checks_certificates_of_bundled_instances(tmp_path):
+    certificate = str(tmp_path / "c.json")
+    assert run("solve", "example:thesis-oas-1", "--slot", "50%", "--certificate", certificate).exit_code == 0
+    assert "proved: it is optimal" in run("verify", "example:thesis-oas-1", certificate).stdout
+    for instance, line in (
+        ("none.json", "verify: none.json: No such file or directory\n"),
+        ("example:none", "coalloc: unknown example 'none'; available: "),
+    ):
+        refused = run("verify", instance, certificate)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert refused.stderr.startswith(line)
+        assert refused.stderr.count("\n") == 1
