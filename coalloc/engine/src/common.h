@@ -61,6 +61,13 @@ static inline void *copied(arena *in, const void *given, int64_t number, size_t 
 
 #define COPIED(in, given, number) copied(in, given, number, sizeof(*(given)))
 
+/* Let a pointer to what was given point to a copy, once there is room. */
+#define KEEP(in, pointer, number) \
+    do { \
+        void *copy = COPIED(in, pointer, number); \
+        if (copy) (pointer) = copy; \
+    } while (0)
+
 /* Make the room that was asked for, all zero, to be placed from its beginning; return whether there is memory. */
 static inline bool make_room(arena *of) {
     of->room = of->used < TOO_MUCH_ROOM ? calloc(of->used + 1, 1) : NULL;
@@ -72,6 +79,13 @@ static inline bool are_within(const int64_t *numbers, int64_t size, int64_t lowe
     for (int64_t i = 0; i < size; i++)
         if (numbers[i] < lowest || numbers[i] > highest) return false;
     return true;
+}
+
+/* Whether numbers rise from 0 (not strictly) to a last one. */
+static inline bool are_firsts(const int64_t *numbers, int64_t size, int64_t last) {
+    for (int64_t i = 1; i < size; i++)
+        if (numbers[i] < numbers[i - 1]) return false;
+    return numbers[0] == 0 && numbers[size - 1] == last;
 }
 
 static inline bool are_numbers(const double *numbers, int64_t size) {

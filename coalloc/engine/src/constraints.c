@@ -6,23 +6,20 @@ enum {
     FACTOR, ROW_FIRST = 20, ROW_OF, CALENDAR_OF, PERIODS, OFFSETS, WINDOW_FIRST, LASTS, FIRSTS
 };
 
-static bool rise(const int64_t *numbers, int64_t size, int64_t last) {
-    for (int64_t i = 1; i < size; i++)
-        if (numbers[i] < numbers[i - 1]) return false;
-    return numbers[0] == 0 && numbers[size - 1] == last;
-}
-
-/* Whether each calendar has windows in order, within a period that can be divided by. */
-static bool are_calendars(const constraints *c, int64_t num_calendars) {
+/* Return the fault in the calendars, of which each has windows in order, within a period that can be divided by. */
+static int64_t fault_of_calendars(const constraints *c, int64_t num_calendars) {
     for (int64_t n = 0; n < num_calendars; n++) {
         const int64_t first = c->window_first[n], behind = c->window_first[n + 1];
-        if (!(c->periods[n] > 0.0 && c->periods[n] < INFINITY) || !isfinite(c->offsets[n]) || first == behind) return false;
-        for (int64_t i = first; i < behind; i++)
-            if (!(0.0 <= c->firsts[i] && c->firsts[i] <= c->lasts[i] && c->lasts[i] <= c->periods[n]) ||
-                (i > first && c->lasts[i] < c->lasts[i - 1]))
-                return false;
+        if (!(c->periods[n] > 0.0 && c->periods[n] < INFINITY)) return FAULT(OUT_OF_RANGE, PERIODS);
+        if (!isfinite(c->offsets[n])) return FAULT(NOT_A_NUMBER, OFFSETS);
+        if (first == behind) return FAULT(OUT_OF_ORDER, WINDOW_FIRST);
+        for (int64_t i = first; i < behind; i++) {
+            if (!(c->lasts[i] <= c->periods[n])) return FAULT(OUT_OF_RANGE, LASTS);
+            if (i > first && c->lasts[i] < c->lasts[i - 1]) return FAULT(OUT_OF_ORDER, LASTS);
+            if (!(0.0 <= c->firsts[i] && c->firsts[i] <= c->lasts[i])) return FAULT(OUT_OF_RANGE, FIRSTS);
+        }
     }
-    return true;
+    return 0;
 }
 
 static int64_t fault_of(
@@ -34,18 +31,18 @@ static int64_t fault_of(
     if (!isfinite(c->shift)) return FAULT(NOT_A_NUMBER, SHIFT);
     if (!are_numbers(c->latest, n)) return FAULT(NOT_A_NUMBER, LATEST);
     if (!are_numbers(c->least, c->num_rows)) return FAULT(NOT_A_NUMBER, ROW_LEAST);
-    if (!rise(c->awaited_first, n + 1, num_awaited)) return FAULT(OUT_OF_ORDER, AWAITED_FIRST);
+    if (!are_firsts(c->awaited_first, n + 1, num_awaited)) return FAULT(OUT_OF_ORDER, AWAITED_FIRST);
     if (!are_within(c->awaited, num_awaited, 0, n - 1)) return FAULT(OUT_OF_RANGE, AWAITED);
-    if (!rise(c->term_first, c->num_rows + 1, num_terms)) return FAULT(OUT_OF_ORDER, TERM_FIRST);
+    if (!are_firsts(c->term_first, c->num_rows + 1, num_terms)) return FAULT(OUT_OF_ORDER, TERM_FIRST);
     if (!are_within(c->term_job, num_terms, 0, n - 1)) return FAULT(OUT_OF_RANGE, TERM_JOB);
     if (!are_within(c->factor, num_terms, -1, 1)) return FAULT(OUT_OF_RANGE, FACTOR);
-    if (!rise(c->row_first, n + 1, num_named)) return FAULT(OUT_OF_ORDER, ROW_FIRST);
+    if (!are_firsts(c->row_first, n + 1, num_named)) return FAULT(OUT_OF_ORDER, ROW_FIRST);
     if (!are_within(c->row_of, num_named, 0, c->num_rows - 1)) return FAULT(OUT_OF_RANGE, ROW_OF);
     if (!are_within(c->calendar_of, n, -1, num_calendars - 1)) return FAULT(OUT_OF_RANGE, CALENDAR_OF);
-    if (!rise(c->window_first, num_calendars + 1, num_windows)) return FAULT(OUT_OF_ORDER, WINDOW_FIRST);
+    if (!are_firsts(c->window_first, num_calendars + 1, num_windows)) return FAULT(OUT_OF_ORDER, WINDOW_FIRST);
     if (!are_numbers(c->lasts, num_windows)) return FAULT(NOT_A_NUMBER, LASTS);
     if (!are_numbers(c->firsts, num_windows)) return FAULT(NOT_A_NUMBER, FIRSTS);
-    return are_calendars(c, num_calendars) ? 0 : FAULT(OUT_OF_RANGE, PERIODS);
+    return fault_of_calendars(c, num_calendars);
 }
 
 /* Note which jobs a row ties to the times of others. */
@@ -75,29 +72,23 @@ int64_t constraints_new(
     if (!c) return FAULT(NO_MEMORY, 0);
     *c = given;
     for (int pass = 0; pass < 2; pass++) {
-#define KEEP(array, size) \
-    do { \
-        void *copy = COPIED(&c->kept, given.array, size); \
-        if (copy) c->array = copy; \
-    } while (0)
-        KEEP(latest, num_jobs);
-        KEEP(awaited_first, num_jobs + 1);
-        KEEP(awaited, num_awaited);
-        KEEP(is_apart, num_rows);
-        KEEP(least, num_rows);
-        KEEP(term_first, num_rows + 1);
-        KEEP(term_job, num_terms);
-        KEEP(factor, num_terms);
-        KEEP(of_end, num_terms);
-        KEEP(row_first, num_jobs + 1);
-        KEEP(row_of, num_named);
-        KEEP(calendar_of, num_jobs);
-        KEEP(periods, num_calendars);
-        KEEP(offsets, num_calendars);
-        KEEP(window_first, num_calendars + 1);
-        KEEP(lasts, num_windows);
-        KEEP(firsts, num_windows);
-#undef KEEP
+        KEEP(&c->kept, c->latest, num_jobs);
+        KEEP(&c->kept, c->awaited_first, num_jobs + 1);
+        KEEP(&c->kept, c->awaited, num_awaited);
+        KEEP(&c->kept, c->is_apart, num_rows);
+        KEEP(&c->kept, c->least, num_rows);
+        KEEP(&c->kept, c->term_first, num_rows + 1);
+        KEEP(&c->kept, c->term_job, num_terms);
+        KEEP(&c->kept, c->factor, num_terms);
+        KEEP(&c->kept, c->of_end, num_terms);
+        KEEP(&c->kept, c->row_first, num_jobs + 1);
+        KEEP(&c->kept, c->row_of, num_named);
+        KEEP(&c->kept, c->calendar_of, num_jobs);
+        KEEP(&c->kept, c->periods, num_calendars);
+        KEEP(&c->kept, c->offsets, num_calendars);
+        KEEP(&c->kept, c->window_first, num_calendars + 1);
+        KEEP(&c->kept, c->lasts, num_windows);
+        KEEP(&c->kept, c->firsts, num_windows);
         c->is_timed = PLACE(&c->kept, num_jobs, uint8_t);
         if (!pass && !make_room(&c->kept)) {
             free(c);

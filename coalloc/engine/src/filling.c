@@ -106,9 +106,9 @@ static bool fill_clusters(void *with, const int64_t *tasks) {
     int64_t *rest = f->spreads.rest, missing = 0;
     if (by->num_tried++ == FILL_STEPS) return true;
     for (int64_t g = 0; g < p->num_classes; g++) f->allocation[g] = 0;
-    for (int64_t c = 0; c < p->spreads->num_clusters; c++) missing += rest[c] = tasks[c];
+    for (int64_t c = 0; c < f->spreads.by->num_clusters; c++) missing += rest[c] = tasks[c];
     for (int64_t i = 0; i < by->length; i++) {
-        const int64_t g = by->classes[i], c = p->spreads->cluster_of[g];
+        const int64_t g = by->classes[i], c = f->spreads.by->cluster_of[g];
         f->allocation[g] = smaller(rest[c], f->room[g]);
         rest[c] -= f->allocation[g];
         missing -= f->allocation[g];
@@ -122,8 +122,8 @@ static bool fill_spread(
     const problem *p, filling *f, int64_t order, int64_t shape, int64_t tasks, const double *left) {
     const int64_t *classes = p->place_class + p->place_first[order];
     spread_filling by = {p, f, classes, p->place_first[order + 1] - p->place_first[order], shape, 0, left, false};
-    spreads_hold(p->spreads, &f->spreads, f->room, classes, by.length);
-    spreads_visit(p->spreads, &f->spreads, p->spreads->spread_of[shape], tasks, fill_clusters, &by);
+    spreads_hold(&f->spreads, f->room, classes, by.length);
+    spreads_visit(&f->spreads, f->spreads.by->spread_of[shape], tasks, fill_clusters, &by);
     return by.is_found;
 }
 
@@ -139,7 +139,7 @@ static bool find(
         if ((double)f->room[g] * asked > most) f->room[g] = (int64_t)quotient(most, asked);
     }
     const int64_t *orders = p->order_first + rule * (p->num_sets + 1) + p->set_of[member];
-    const bool is_spread = p->spreads && p->spreads->spread_of[shape] >= 0;
+    const bool is_spread = f->spreads.by && f->spreads.by->spread_of[shape] >= 0;
     for (int64_t order = orders[0]; order < orders[1]; order++)
         if ((is_spread ? fill_spread : fill)(p, f, order, shape, p->tasks[member], left)) return true;
     return false;

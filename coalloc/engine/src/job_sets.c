@@ -84,11 +84,8 @@ int64_t job_sets_choose(
 static int64_t fault_of(
     int64_t num_cells, int64_t num_places, const int64_t *cells, const int64_t *entries, const int64_t *tasks,
     const int64_t *capacities) {
-    for (int64_t k = 0; k < num_cells; k++) {
-        if (cells[k + 1] < cells[k]) return FAULT(OUT_OF_ORDER, CELLS);
-        if (capacities[k] < 0 || capacities[k] > MOST_CAPACITY) return FAULT(OUT_OF_RANGE, CAPACITIES);
-    }
-    if (cells[0] != 0 || cells[num_cells] != num_places) return FAULT(OUT_OF_ORDER, CELLS);
+    if (!are_firsts(cells, num_cells + 1, num_places)) return FAULT(OUT_OF_ORDER, CELLS);
+    if (!are_within(capacities, num_cells, 0, MOST_CAPACITY)) return FAULT(OUT_OF_RANGE, CAPACITIES);
     for (int64_t i = 0; i < num_places; i++) {
         if (entries[i] < 0 || entries[i] >= num_places) return FAULT(OUT_OF_RANGE, ENTRIES);
         if (tasks[i] < 0) return FAULT(OUT_OF_RANGE, TASKS);

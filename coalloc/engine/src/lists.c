@@ -136,9 +136,7 @@ static int64_t fault_of(const lists *given, int64_t num_points) {
         (given->constraints->spending && given->constraints->spending->of != p))
         return FAULT(OUT_OF_RANGE, CONSTRAINTS);
     if (!isfinite(given->scale)) return FAULT(NOT_A_NUMBER, SCALE);
-    for (int64_t i = 0; i <= num_costs; i++)
-        if (given->piece_first[i] < (i ? given->piece_first[i - 1] : 0)) return FAULT(OUT_OF_ORDER, PIECE_FIRST);
-    if (given->piece_first[num_costs] != num_points) return FAULT(OUT_OF_ORDER, PIECE_FIRST);
+    if (!are_firsts(given->piece_first, num_costs + 1, num_points)) return FAULT(OUT_OF_ORDER, PIECE_FIRST);
     if (!are_numbers(given->ends, num_points)) return FAULT(NOT_A_NUMBER, ENDS);
     if (!are_numbers(given->costs, num_points)) return FAULT(NOT_A_NUMBER, COSTS);
     if (!are_numbers(given->slopes, num_costs)) return FAULT(NOT_A_NUMBER, SLOPES);

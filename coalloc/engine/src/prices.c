@@ -196,12 +196,11 @@ static bool are_finite(const double *numbers, int64_t size) {
 static int64_t fault_of(const starts *s) {
     if (s->num_kinds < 0 || s->num_resources < 0) return FAULT(OUT_OF_RANGE, NUM_KINDS);
     if (s->num_cells < 1) return FAULT(OUT_OF_RANGE, NUM_CELLS);
+    if (!are_firsts(s->first, s->num_jobs + 1, s->num_ways)) return FAULT(OUT_OF_ORDER, FIRST);
     for (int64_t j = 0; j < s->num_jobs; j++) {
-        if (s->first[j + 1] < s->first[j]) return FAULT(OUT_OF_ORDER, FIRST);
         if (s->low[j] < 0 || s->low[j] > s->num_cells) return FAULT(OUT_OF_RANGE, LOW);
         if (s->high[j] < s->low[j] || s->high[j] > s->num_cells) return FAULT(OUT_OF_RANGE, HIGH);
     }
-    if (s->first[0] != 0 || s->first[s->num_jobs] != s->num_ways) return FAULT(OUT_OF_ORDER, FIRST);
     if (!are_finite(s->release, 2 * s->num_ways)) return FAULT(NOT_A_NUMBER, COLUMNS);
     for (int64_t way = 0; way < s->num_ways; way++)
         if (isnan(s->floor[way]) || isnan(s->slope[way]) || isnan(s->least[way])) return FAULT(NOT_A_NUMBER, COLUMNS);

@@ -10,13 +10,6 @@ enum {
     MEMORY_CLASS, MEMORY_ASKED, MOST, INSIDE, DURATIONS, LIMITS, HELD, HELD_LOADS, HELD_SINCE, HELD_UNTIL, CAPACITIES
 };
 
-/* Whether numbers rise from 0 (not strictly) to a last one. */
-static bool are_firsts(const int64_t *numbers, int64_t size, int64_t last) {
-    for (int64_t i = 0; i < size; i++)
-        if (i && numbers[i] < numbers[i - 1]) return false;
-    return numbers[0] == 0 && numbers[size - 1] == last;
-}
-
 static bool is_sum_within(const int64_t *numbers, int64_t size, int64_t most) {
     for (int64_t i = 0; i < size; most -= numbers[i++])
         if (numbers[i] > most) return false;
@@ -128,43 +121,37 @@ int64_t problem_new(
     *p = given;
     for (int pass = 0; pass < 2; pass++) {
         arena *kept = &p->kept;
-#define KEEP(array, size) \
-    do { \
-        void *copy = COPIED(kept, given.array, size); \
-        if (copy) p->array = copy; \
-    } while (0)
-        KEEP(releases, num_jobs);
-        KEEP(least_tasks, num_jobs);
-        KEEP(arrivals, num_releases);
-        KEEP(member_first, num_jobs + 1);
-        KEEP(job_of, num_members);
-        KEEP(efficiency, num_members);
-        KEEP(ticks, num_members);
-        KEEP(level_of, num_members);
-        KEEP(tasks, num_members);
-        KEEP(set_of, num_members);
-        KEEP(shape_of, num_members);
-        KEEP(order_first, num_rules * (num_sets + 1));
-        KEEP(place_first, num_orders + 1);
-        KEEP(place_class, num_places);
-        KEEP(closing_first, num_places + 1);
-        KEEP(closing, num_closings);
-        KEEP(below, num_loads * num_classes);
-        KEEP(shape_tasks, num_shapes);
-        KEEP(part, num_shapes * num_loads);
-        KEEP(task_part, num_shapes * num_loads);
-        KEEP(memory_class, num_memories);
-        KEEP(memory_asked, num_shapes);
-        KEEP(most, num_shapes * num_classes);
-        KEEP(inside, num_sets * num_classes);
-        KEEP(durations, num_shapes * num_classes);
-        KEEP(limits, num_loads);
-        KEEP(held, num_held * num_classes);
-        KEEP(held_loads, num_held * num_loads);
-        KEEP(held_since, num_held);
-        KEEP(held_until, num_held);
-        KEEP(capacities, num_classes);
-#undef KEEP
+        KEEP(kept, p->releases, num_jobs);
+        KEEP(kept, p->least_tasks, num_jobs);
+        KEEP(kept, p->arrivals, num_releases);
+        KEEP(kept, p->member_first, num_jobs + 1);
+        KEEP(kept, p->job_of, num_members);
+        KEEP(kept, p->efficiency, num_members);
+        KEEP(kept, p->ticks, num_members);
+        KEEP(kept, p->level_of, num_members);
+        KEEP(kept, p->tasks, num_members);
+        KEEP(kept, p->set_of, num_members);
+        KEEP(kept, p->shape_of, num_members);
+        KEEP(kept, p->order_first, num_rules * (num_sets + 1));
+        KEEP(kept, p->place_first, num_orders + 1);
+        KEEP(kept, p->place_class, num_places);
+        KEEP(kept, p->closing_first, num_places + 1);
+        KEEP(kept, p->closing, num_closings);
+        KEEP(kept, p->below, num_loads * num_classes);
+        KEEP(kept, p->shape_tasks, num_shapes);
+        KEEP(kept, p->part, num_shapes * num_loads);
+        KEEP(kept, p->task_part, num_shapes * num_loads);
+        KEEP(kept, p->memory_class, num_memories);
+        KEEP(kept, p->memory_asked, num_shapes);
+        KEEP(kept, p->most, num_shapes * num_classes);
+        KEEP(kept, p->inside, num_sets * num_classes);
+        KEEP(kept, p->durations, num_shapes * num_classes);
+        KEEP(kept, p->limits, num_loads);
+        KEEP(kept, p->held, num_held * num_classes);
+        KEEP(kept, p->held_loads, num_held * num_loads);
+        KEEP(kept, p->held_since, num_held);
+        KEEP(kept, p->held_until, num_held);
+        KEEP(kept, p->capacities, num_classes);
         if (pass) break;
         if (!make_room(kept)) {
             free(p);

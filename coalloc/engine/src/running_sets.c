@@ -318,9 +318,7 @@ static int64_t fault_of(
     if (s->most_compared < 0 || s->most_compared > 64) return FAULT(OUT_OF_RANGE, 10);
     for (int64_t w = 0; w < s->num_words; w++)
         if ((everything[w] & guards[w]) != guards[w]) return FAULT(OUT_OF_RANGE, 11);
-    for (int64_t key = 0; key <= s->num_keys; key++)
-        if (use_first[key] < (key ? use_first[key - 1] : 0)) return FAULT(OUT_OF_ORDER, 13);
-    if (use_first[0] != 0 || use_first[s->num_keys] != num_uses) return FAULT(OUT_OF_RANGE, 13);
+    if (!are_firsts(use_first, s->num_keys + 1, num_uses)) return FAULT(OUT_OF_ORDER, 13);
     for (int64_t u = 0; u < num_uses; u++)
         if (!fits(s, everything, uses + u * s->num_words)) return FAULT(OUT_OF_RANGE, 14);
     for (int64_t key = 0; key < s->num_job_keys; key++)

@@ -6,12 +6,6 @@ enum {
     TAKEN, ROW_FIRST = 19, ROW_JOB
 };
 
-static bool rise(const int64_t *numbers, int64_t size, int64_t last) {
-    for (int64_t i = 1; i < size; i++)
-        if (numbers[i] < numbers[i - 1]) return false;
-    return numbers[0] == 0 && numbers[size - 1] == last;
-}
-
 static int64_t fault_of(const spending *s, int64_t num_vectors, int64_t num_named) {
     const problem *p = s->of;
     const int64_t most = INT64_MAX / 4;
@@ -22,10 +16,10 @@ static int64_t fault_of(const spending *s, int64_t num_vectors, int64_t num_name
     if (!are_within(s->rooms, p->num_jobs * p->num_classes, 0, most / larger(1, p->num_classes)))
         return FAULT(OUT_OF_RANGE, ROOMS);
     if (!are_numbers(s->limits, s->num_budgets)) return FAULT(NOT_A_NUMBER, LIMITS);
-    if (!rise(s->vector_first, p->num_jobs + 1, num_vectors)) return FAULT(OUT_OF_ORDER, VECTOR_FIRST);
+    if (!are_firsts(s->vector_first, p->num_jobs + 1, num_vectors)) return FAULT(OUT_OF_ORDER, VECTOR_FIRST);
     if (!are_within(s->vectors, num_vectors * s->num_clusters, 0, most)) return FAULT(OUT_OF_RANGE, VECTORS);
     if (!are_numbers(s->taken, num_vectors * s->num_budgets)) return FAULT(NOT_A_NUMBER, TAKEN);
-    if (!rise(s->row_first, s->num_rows + 1, num_named)) return FAULT(OUT_OF_ORDER, ROW_FIRST);
+    if (!are_firsts(s->row_first, s->num_rows + 1, num_named)) return FAULT(OUT_OF_ORDER, ROW_FIRST);
     if (!are_within(s->row_job, num_named, 0, p->num_jobs - 1)) return FAULT(OUT_OF_RANGE, ROW_JOB);
     return 0;
 }
@@ -50,22 +44,16 @@ int64_t constraints_spend(
     if (!s) return FAULT(NO_MEMORY, 0);
     *s = given;
     for (int pass = 0; pass < 2; pass++) {
-#define KEEP(array, size) \
-    do { \
-        void *copy = COPIED(&s->kept, given.array, size); \
-        if (copy) s->array = copy; \
-    } while (0)
-        KEEP(cluster_of, num_classes);
-        KEEP(rooms, num_jobs * num_classes);
-        KEEP(limits, num_budgets);
-        KEEP(vector_first, num_jobs + 1);
-        KEEP(vectors, num_vectors * num_clusters);
-        KEEP(taken, num_vectors * num_budgets);
-        KEEP(is_same, num_rows);
-        KEEP(homes, num_rows * num_clusters);
-        KEEP(row_first, num_rows + 1);
-        KEEP(row_job, num_named);
-#undef KEEP
+        KEEP(&s->kept, s->cluster_of, num_classes);
+        KEEP(&s->kept, s->rooms, num_jobs * num_classes);
+        KEEP(&s->kept, s->limits, num_budgets);
+        KEEP(&s->kept, s->vector_first, num_jobs + 1);
+        KEEP(&s->kept, s->vectors, num_vectors * num_clusters);
+        KEEP(&s->kept, s->taken, num_vectors * num_budgets);
+        KEEP(&s->kept, s->is_same, num_rows);
+        KEEP(&s->kept, s->homes, num_rows * num_clusters);
+        KEEP(&s->kept, s->row_first, num_rows + 1);
+        KEEP(&s->kept, s->row_job, num_named);
         if (!pass && !make_room(&s->kept)) {
             free(s);
             return FAULT(NO_MEMORY, 0);
@@ -182,10 +170,11 @@ static bool fits(spent *of, int64_t job) {
     }
     for (int64_t m = p->member_first[job]; m < p->member_first[job + 1]; m++) {
         if (p->tasks[m] > widest) continue;
-        if (!p->spreads || p->spreads->spread_of[p->shape_of[m]] < 0) return true;
-        spreads_hold(p->spreads, &of->spreads, of->room, of->widest, p->num_classes);
-        if (spreads_visit(p->spreads, &of->spreads, p->spreads->spread_of[p->shape_of[m]], p->tasks[m], is_last, NULL))
-            return true;
+        const spreads *spreads = of->spreads.by;
+        const int64_t spread = spreads ? spreads->spread_of[p->shape_of[m]] : -1;
+        if (spread < 0) return true;
+        spreads_hold(&of->spreads, of->room, of->widest, p->num_classes);
+        if (spreads_visit(&of->spreads, spread, p->tasks[m], is_last, NULL)) return true;
     }
     return false;
 }

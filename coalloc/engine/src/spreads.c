@@ -6,12 +6,6 @@ enum {
     SET_FIRST = 14, ALLOWED_FIRST = 17, ALLOWED
 };
 
-static bool rise(const int64_t *numbers, int64_t size, int64_t last) {
-    for (int64_t i = 1; i < size; i++)
-        if (numbers[i] < numbers[i - 1]) return false;
-    return numbers[0] == 0 && numbers[size - 1] == last;
-}
-
 static int64_t fault_of(const problem *p, const spreads *s, int64_t num_spreads, int64_t num_sets, int64_t num_allowed) {
     const int64_t most = INT64_MAX / 4;
     if (!are_within(s->cluster_of, p->num_classes, 0, s->num_clusters - 1)) return FAULT(OUT_OF_RANGE, CLUSTER_OF);
@@ -19,8 +13,8 @@ static int64_t fault_of(const problem *p, const spreads *s, int64_t num_spreads,
     if (!are_within(s->most_clusters, num_spreads, 0, most)) return FAULT(OUT_OF_RANGE, MOST_CLUSTERS);
     if (!are_within(s->least, num_spreads, 1, most / (s->num_clusters + 1))) return FAULT(OUT_OF_RANGE, LEAST);
     if (!are_within(s->slices, num_spreads, 0, most)) return FAULT(OUT_OF_RANGE, SLICES);
-    if (!rise(s->set_first, num_spreads + 1, num_sets)) return FAULT(OUT_OF_ORDER, SET_FIRST);
-    if (!rise(s->allowed_first, num_spreads + 1, num_allowed)) return FAULT(OUT_OF_ORDER, ALLOWED_FIRST);
+    if (!are_firsts(s->set_first, num_spreads + 1, num_sets)) return FAULT(OUT_OF_ORDER, SET_FIRST);
+    if (!are_firsts(s->allowed_first, num_spreads + 1, num_allowed)) return FAULT(OUT_OF_ORDER, ALLOWED_FIRST);
     if (!are_within(s->allowed, num_allowed * s->num_clusters, 0, most)) return FAULT(OUT_OF_RANGE, ALLOWED);
     return 0;
 }
@@ -45,23 +39,17 @@ int64_t spreads_restrict(
     if (!s) return FAULT(NO_MEMORY, 0);
     *s = given;
     for (int pass = 0; pass < 2; pass++) {
-#define KEEP(array, size) \
-    do { \
-        void *copy = COPIED(&s->kept, given.array, size); \
-        if (copy) s->array = copy; \
-    } while (0)
-        KEEP(cluster_of, num_classes);
-        KEEP(spread_of, num_shapes);
-        KEEP(most_clusters, num_spreads);
-        KEEP(least, num_spreads);
-        KEEP(slices, num_spreads);
-        KEEP(has_sets, num_spreads);
-        KEEP(set_first, num_spreads + 1);
-        KEEP(sets, num_sets * num_clusters);
-        KEEP(is_listed, num_spreads);
-        KEEP(allowed_first, num_spreads + 1);
-        KEEP(allowed, num_allowed * num_clusters);
-#undef KEEP
+        KEEP(&s->kept, s->cluster_of, num_classes);
+        KEEP(&s->kept, s->spread_of, num_shapes);
+        KEEP(&s->kept, s->most_clusters, num_spreads);
+        KEEP(&s->kept, s->least, num_spreads);
+        KEEP(&s->kept, s->slices, num_spreads);
+        KEEP(&s->kept, s->has_sets, num_spreads);
+        KEEP(&s->kept, s->set_first, num_spreads + 1);
+        KEEP(&s->kept, s->sets, num_sets * num_clusters);
+        KEEP(&s->kept, s->is_listed, num_spreads);
+        KEEP(&s->kept, s->allowed_first, num_spreads + 1);
+        KEEP(&s->kept, s->allowed, num_allowed * num_clusters);
         if (!pass && !make_room(&s->kept)) {
             free(s);
             return FAULT(NO_MEMORY, 0);
@@ -73,6 +61,7 @@ int64_t spreads_restrict(
 
 void spread_room_place(spread_room *made, arena *in, const problem *p) {
     const int64_t size = p->spreads ? p->spreads->num_clusters : 0;
+    made->by = p->spreads;
     made->held = PLACE(in, size, int64_t);
     made->tasks = PLACE(in, size, int64_t);
     made->order = PLACE(in, size, int64_t);
@@ -85,8 +74,8 @@ void spread_room_place(spread_room *made, arena *in, const problem *p) {
     made->rest = PLACE(in, size, int64_t);
 }
 
-void spreads_hold(
-    const spreads *of, spread_room *in, const int64_t *room, const int64_t *classes, int64_t num_classes) {
+void spreads_hold(spread_room *in, const int64_t *room, const int64_t *classes, int64_t num_classes) {
+    const spreads *of = in->by;
     int64_t number = 0;
     for (int64_t c = 0; c < of->num_clusters; c++) in->held[c] = -1;
     for (int64_t i = 0; i < num_classes; i++) {
@@ -222,7 +211,8 @@ static bool visit_within(
     return (s->slices[spread] ? visit_slices : visit_counts)(s, in, spread, size, tasks, visit, with);
 }
 
-bool spreads_visit(const spreads *of, spread_room *in, int64_t spread, int64_t tasks, visitor *visit, void *with) {
+bool spreads_visit(spread_room *in, int64_t spread, int64_t tasks, visitor *visit, void *with) {
+    const spreads *of = in->by;
     const int64_t num_clusters = of->num_clusters;
     if (!of->has_sets[spread]) {
         memcpy(in->within, in->order, (size_t)num_clusters * sizeof(int64_t));

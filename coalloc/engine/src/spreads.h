@@ -26,24 +26,24 @@ struct spreads {
     arena kept;
 };
 
-/* Room for one search of spreads. By cluster tasks that fit, and tasks; all clusters in order, and those of a set; by
+/* Room for one search of spreads, of those that there are when it is placed. By cluster tasks that fit, and tasks; all clusters in order, and those of a set; by
    place there tasks that are left, clusters that may still be used, tasks that fit, and what the widest clusters from
    there on hold, by their number; and those, and what is left of tasks by cluster. */
 typedef struct {
+    const spreads *by;
     int64_t *held, *tasks, *order, *within, *left, *unused, *usable, *sums, *widest, *rest;
 } spread_room;
 
 void spread_room_place(spread_room *made, arena *in, const problem *p);
 
 /* Note what clusters hold, by room of some classes, and put the clusters of these first. */
-void spreads_hold(
-    const spreads *of, spread_room *in, const int64_t *room, const int64_t *classes, int64_t num_classes);
+void spreads_hold(spread_room *in, const int64_t *room, const int64_t *classes, int64_t num_classes);
 
 /* What is told each spread (tasks by cluster); it returns whether that was the last one asked for. */
 typedef bool visitor(void *with, const int64_t *tasks);
 
 /* Visit spreads of so many tasks on what clusters hold, until one is the last; return whether one was. The first
    clusters of the order have most tasks first. */
-bool spreads_visit(const spreads *of, spread_room *in, int64_t spread, int64_t tasks, visitor *visit, void *with);
+bool spreads_visit(spread_room *in, int64_t spread, int64_t tasks, visitor *visit, void *with);
 
 #endif

@@ -1,0 +1,144 @@
+"""What constraints, spreads and spending of the engine refuse: wrong indices, orders and numbers in their arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coalloc.documents.errors import InternalError
+from coalloc.engine import Handle, engine
+from coalloc.engine.library import DTYPES
+from tests.engine.test_library import made as made_problem
+
+# One job in one cluster of one class. Other numbers and arrays are 0.
+NUMBERS = {
+    "constraints_new": {
+        **dict.fromkeys(("num_jobs", "num_rows", "num_named", "num_calendars", "num_windows"), 1),
+        **{"num_awaited": 1, "num_terms": 2},
+    },
+    "spreads_restrict": dict.fromkeys(
+        ("num_shapes", "num_classes", "num_clusters", "num_spreads", "num_sets", "num_allowed"), 1
+    ),
+    "constraints_spend": dict.fromkeys(
+        ("num_jobs", "num_classes", "num_clusters", "num_budgets", "num_vectors", "num_rows", "num_named"), 1
+    ),
+}
+FIRSTS = ("awaited_first", "row_first", "window_first", "set_first", "allowed_first", "vector_first")
+ARRAYS = {
+    **{name: [0, 1] for name in FIRSTS},
+    **{"term_first": [0, 2], "factor": [1, -1], "periods": [10.0], "lasts": [5.0], "least": [1]},
+}
+
+
+def arguments(function: str, *objects: Handle, **changes: Any) -> dict[str, Any]:
+    """Return the arguments of a function by name, after changes."""
+    found: dict[str, Any] = {}
+    parameters = getattr(engine(), function).parameters
+    given = iter(objects)
+    for parameter in parameters:
+        name = parameter.name
+        if name == "made":
+            continue
+        if parameter.is_object and parameter.size is None:
+            found[name] = next(given)
+        elif parameter.size is None:
+            found[name] = changes.get(name, NUMBERS[function].get(name, 0))
+        else:
+            size, dtype = eval(parameter.size, {}, found), DTYPES[parameter.kind]
+            array = changes.get(name, ARRAYS.get(name, np.zeros(size)))
+            found[name] = np.array(array, dtype) if len(array) == size else np.zeros(size, dtype)
+    return found
+
+
+def objects_of(function: str) -> tuple[Handle, ...]:
+    """Return the objects that a function works on, in its order."""
+    if function == "constraints_new":
+        return ()
+    problem = made_problem()
+    return (problem,) if function == "spreads_restrict" else (call("constraints_new"), problem)
+
+
+def call(function: str, **changes: Any) -> Any:
+    """Call a function with arguments after changes."""
+    return getattr(engine(), function)(*arguments(function, *objects_of(function), **changes).values())
+
+
+@pytest.mark.parametrize("function", NUMBERS)
+def test_right_arrays_are_taken(function):
+    call(function)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "values", "fault"),
+    [
+        ("constraints_new", "awaited", [1], "is out of range"),
+        ("constraints_new", "awaited_first", [0, 0], "is out of order"),
+        ("constraints_new", "term_first", [1, 2], "is out of order"),
+        ("constraints_new", "term_job", [0, -1], "is out of range"),
+        ("constraints_new", "factor", [2, 0], "is out of range"),
+        ("constraints_new", "row_first", [0, 2], "is out of order"),
+        ("constraints_new", "row_of", [1], "is out of range"),
+        ("constraints_new", "calendar_of", [1], "is out of range"),
+        ("constraints_new", "calendar_of", [-2], "is out of range"),
+        ("constraints_new", "window_first", [0, 0], "is out of order"),
+        ("constraints_new", "periods", [0.0], "is out of range"),
+        ("constraints_new", "offsets", [np.inf], "is not a number"),
+        ("constraints_new", "lasts", [11.0], "is out of range"),
+        ("constraints_new", "firsts", [6.0], "is out of range"),
+        ("spreads_restrict", "cluster_of", [1], "is out of range"),
+        ("spreads_restrict", "spread_of", [1], "is out of range"),
+        ("spreads_restrict", "spread_of", [-2], "is out of range"),
+        ("spreads_restrict", "most_clusters", [-1], "is out of range"),
+        ("spreads_restrict", "least", [0], "is out of range"),
+        ("spreads_restrict", "slices", [-1], "is out of range"),
+        ("spreads_restrict", "set_first", [0, 2], "is out of order"),
+        ("spreads_restrict", "allowed_first", [1, 1], "is out of order"),
+        ("spreads_restrict", "allowed", [-1], "is out of range"),
+        ("constraints_spend", "cluster_of", [1], "is out of range"),
+        ("constraints_spend", "rooms", [-1], "is out of range"),
+        ("constraints_spend", "vector_first", [0, 2], "is out of order"),
+        ("constraints_spend", "vectors", [-1], "is out of range"),
+        ("constraints_spend", "row_first", [0, 0], "is out of order"),
+        ("constraints_spend", "row_job", [1], "is out of range"),
+    ],
+)
+def test_what_is_in_arrays_is_checked(function, name, values, fault):
+    with pytest.raises(InternalError, match=f"^{name} of {function} {fault}$"):
+        call(function, **{name: values})
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [(f, p.name) for f in NUMBERS for p in getattr(engine(), f).parameters if p.size and p.kind == "double"],
+)
+def test_what_is_no_number_is_refused(function, name):
+    with pytest.raises(InternalError, match=rf"^\w+ of {function} is (not a number|out of range)$"):
+        call(function, **{name: [np.nan]})
+
+
+@pytest.mark.parametrize(
+    ("function", "number"),
+    [
+        ("spreads_restrict", "num_shapes"),
+        ("spreads_restrict", "num_classes"),
+        ("spreads_restrict", "num_clusters"),
+        ("constraints_spend", "num_jobs"),
+        ("constraints_spend", "num_classes"),
+        ("constraints_spend", "num_clusters"),
+        ("constraints_spend", "scope"),
+    ],
+)
+def test_numbers_are_those_of_the_problem(function, number):
+    with pytest.raises(InternalError, match=f"^{number} of {function} is out of range$"):
+        call(function, **{number: 3})
+
+
+def test_a_problem_is_restricted_once_and_constraints_spend_once():
+    problem, constraints = made_problem(), call("constraints_new")
+    for function, objects in (("spreads_restrict", (problem,)), ("constraints_spend", (constraints, problem))):
+        given = arguments(function, *objects).values()
+        getattr(engine(), function)(*given)
+        with pytest.raises(InternalError, match=r"out of order$"):
+            getattr(engine(), function)(*given)
