@@ -15,7 +15,6 @@ from experiment import Experiment
 from measures import METRICS, OAS, OAS_LEFT, OPTIMUM, RANKS, REFERENCE
 
 from coalloc.bench.outcomes import Row
-from coalloc.measures.metrics import FORMER_NAMES
 
 SLOT = 50.0
 """Slot of OAS where nothing else is said, percent of the mean base time. Source: thesis 3.2.2.1."""
@@ -72,7 +71,7 @@ def results_in(experiment: Experiment, table: Path) -> Results:
 
     Its first columns, up to the seed, say what was varied: jobs drawn or, where the log was there, slices of it.
     """
-    runs = pd.read_csv(table).rename(columns=FORMER_NAMES)
+    runs = pd.read_csv(table)
     return split(experiment, runs, tuple(runs.columns[: runs.columns.get_loc("seed")]))
 
 

@@ -9,26 +9,28 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from coalloc.bench.outcomes import Row
-from coalloc.bench.protocol import Task, digest
-from coalloc.bench.provenance import decisive_versions
+from coalloc.bench.protocol import Task
+from coalloc.bench.runnable import Runnable
 
 MEMORY = 16_000.0
 """MB at which a call is killed by default: what a machine has, not what a method may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+@dataclass(frozen=True)
+class Call(Runnable):
     """A call of a function of a script; what it returns is the outcome.
 
     Parameters
     ----------
     function
         Called with ``argument`` and ``local`` as one dictionary. It stands at the top of a module, which the
-        process of the call imports by name from its folder, so that its neighbours can be imported as well.
+        process of the call imports by name from its folder, so that its neighbours can be imported as well. The
+        script itself has no part in the digests, coalloc's code has.
     argument
         What JSON can hold.
     time, memory
@@ -50,7 +52,7 @@ class Call:
     def identity(self) -> dict[str, Any]:
         """What is called, with what and within which limits."""
         return {
-            "function": self.task.function,
+            "function": _place_of(self.function)[0],
             "argument": dict(self.argument),
             "given": dict(self.given),
             "time_limit": self.time,
@@ -58,18 +60,14 @@ class Call:
         }
 
     @property
-    def content(self) -> str:
-        """Digest of what is called, whatever the versions of the code."""
-        return digest(self.identity)
-
-    @property
-    def key(self) -> str:
-        """Digest of what is called and of coalloc's code; the script itself has no part in it."""
-        return digest([self.content, decisive_versions()])
-
-    @property
     def task(self) -> Task:
         """The call as a worker gets it."""
-        source = Path(inspect.getfile(self.function)).resolve()
-        name = f"{source.stem}:{self.function.__name__}"
-        return Task(name, {**self.argument, **self.local}, self.time, self.memory, folder=str(source.parent))
+        name, folder = _place_of(self.function)
+        return Task(name, {**self.argument, **self.local}, self.time, self.memory, folder=folder)
+
+
+@cache
+def _place_of(function: Callable[[dict[str, Any]], Row]) -> tuple[str, str]:
+    """Return ``module:name`` of a function, and the folder of the module."""
+    source = Path(inspect.getfile(function)).resolve()
+    return f"{source.stem}:{function.__name__}", str(source.parent)

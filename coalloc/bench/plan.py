@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from coalloc.bench.methods import METHODS, faults_of_options
-from coalloc.bench.protocol import Task, digest
+from coalloc.bench.protocol import Task
+from coalloc.bench.runnable import Runnable
 from coalloc.bench.sources import Recipe, made
 from coalloc.bench.spec import MethodSpec, SampleLimits, Scalar, Spec, read_spec
 from coalloc.documents.kinds import document_of
@@ -46,9 +47,11 @@ def _text_of(recipe: Recipe) -> str:
     return layout(document_of(recipe.make(), INSTANCE))
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+@dataclass(frozen=True)
+class Sample(Runnable):
     """One run of one method on one instance."""
+
+    labels = ("instance", "jobs", "label")
 
     given: Given
     label: str
@@ -77,15 +80,9 @@ class Sample:
         }
 
     @property
-    def content(self) -> str:
-        """Digest of what is run, whatever the versions of the code that runs it."""
-        nameless = {key: part for key, part in self.identity.items() if key not in ("instance", "jobs", "label")}
-        return digest(nameless)
-
-    @property
-    def key(self) -> str:
-        """Digest of what is run and of the code that decides what comes out."""
-        return digest([self.content, METHODS[self.method].versions])
+    def versions(self) -> Mapping[str, str]:
+        """The versions of the libraries, and of the code that its method can reach."""
+        return METHODS[self.method].versions
 
     @property
     def task(self) -> Task:

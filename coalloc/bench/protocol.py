@@ -16,6 +16,7 @@ from typing import Any
 from coalloc.documents.strict_json import plain
 
 CHUNK = 1 << 16
+_SORTED = json.JSONEncoder(sort_keys=True)
 Message = dict[str, Any]
 
 
@@ -60,7 +61,7 @@ class Task:
 
 def digest(part: object) -> str:
     """Return what identifies something that JSON can hold, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:32]
+    return hashlib.sha256(_SORTED.encode(part).encode()).hexdigest()[:32]
 
 
 def encoded(message: Mapping[str, Any]) -> bytes:

@@ -12,36 +12,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from coalloc.bench.lock import held
-from coalloc.bench.outcomes import CRASHED, Outcome, Row, is_failed, is_solved
+from coalloc.bench.outcomes import CRASHED, FAILED, SOLVED, Outcome
 from coalloc.bench.plan import Plan, Sample
-from coalloc.bench.protocol import Message, Task
+from coalloc.bench.protocol import Message
 from coalloc.bench.provenance import code_versions
+from coalloc.bench.runnable import Runnable
 from coalloc.bench.store import Store
 from coalloc.bench.workers import Workers
-
-
-class Runnable(Protocol):
-    """What a store keeps the outcome of: what is run, the digests of that, and how a worker gets it."""
-
-    @property
-    def identity(self) -> Row:
-        """What is run, as a row of a table says it."""
-
-    @property
-    def content(self) -> str:
-        """Digest of what is run."""
-
-    @property
-    def key(self) -> str:
-        """Digest of what is run and of the code that runs it."""
-
-    @property
-    def task(self) -> Task:
-        """What a worker gets."""
-
 
 S = TypeVar("S", bound=Runnable)
 
@@ -57,10 +37,10 @@ class Progress:
     failed: int = 0
     is_interrupted: bool = False
 
-    def count(self, outcome: Outcome) -> None:
-        """Count the outcome of a sample."""
-        self.solved += is_solved(outcome)
-        self.failed += is_failed(outcome)
+    def count(self, status: str) -> None:
+        """Count a sample by its status."""
+        self.solved += status in SOLVED
+        self.failed += status in FAILED
 
     @property
     def in_store(self) -> int:
@@ -142,7 +122,7 @@ def _keys(plan: Plan, store: Store, choices: Choices) -> dict[str, str]:
     """Return the key of each sample by its content: its own, or that of what other versions left."""
     if not choices.reuse_versions:
         return {sample.content: sample.key for sample in plan.samples}
-    own = store.outcomes(sample.key for sample in plan.samples)
+    own = store.statuses({sample.key for sample in plan.samples})
     return {s.content: s.key if s.key in own else store.latest_key(s.content) or s.key for s in plan.samples}
 
 
@@ -157,15 +137,15 @@ class _Session(Generic[S]):
 
     def missing(self, samples: Sequence[S], keys: Mapping[str, str], retry: Collection[str]) -> list[S]:
         """Count what the store has under these keys (by content), and return the samples that are to be run."""
-        known = self.store.outcomes(keys.values())
+        known = self.store.statuses({*keys.values()})
         missing = []
         for sample in samples:
-            outcome = known.get(keys[sample.content])
-            if outcome is None or outcome["status"] in retry:
+            status = known.get(keys[sample.content])
+            if status is None or status in retry:
                 missing.append(sample)
             else:
                 self.progress.kept += 1
-                self.progress.count(outcome)
+                self.progress.count(status)
         return missing
 
     def complete(self, missing: Sequence[S]) -> Progress:
@@ -185,7 +165,7 @@ class _Session(Generic[S]):
                 made_by = {"versions": code_versions(), "machine": machine}
                 self.store.add(sample.key, sample.content, sample.identity, outcome, made_by)
                 self.progress.ran += 1
-                self.progress.count(outcome)
+                self.progress.count(outcome["status"])
                 self.report(sample, outcome, self.progress)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,6 @@ import psutil
 from coalloc.bench.outcomes import NOT_RUN, Outcome, Row
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
-from coalloc.measures.metrics import FORMER_NAMES
 
 VERSION = 1
 APPLICATION = 0x434F4142
@@ -100,6 +99,12 @@ class Store:
         with self._named_errors():
             found = {key: self._database.execute(query, (key,)).fetchone() for key in keys}
         return {key: _outcome(row[0]) for key, row in found.items() if row is not None}
+
+    def statuses(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the statuses of those of these keys that there are."""
+        query = "SELECT key, json_extract(outcome, '$.status') FROM samples"
+        with self._named_errors():
+            return {key: status for key, status in self._database.execute(query) if key in keys}
 
     def latest_key(self, content: str) -> str | None:
         """Return the key of the newest sample of this content, whatever versions made it."""
@@ -186,8 +191,7 @@ def _row(content: str, identity: str, outcome: str | None, *made_by: str) -> dic
 
 
 def _outcome(text: str) -> Outcome:
-    """Return an outcome as it was kept, its metrics by their present names."""
-    outcome: Outcome = json.loads(text, object_hook=lambda found: {FORMER_NAMES.get(k, k): v for k, v in found.items()})
+    outcome: Outcome = json.loads(text)
     return outcome
 
 

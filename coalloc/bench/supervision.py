@@ -190,7 +190,10 @@ class _Watch:
             self.ending = (wait_status, usage) if found else None
 
     def _broken_limit(self) -> Message:
+        """Return the limit that the child has broken, if any; what answers at once is not looked at."""
         elapsed = time.monotonic() - self.began
+        if elapsed < LOOK_EVERY:
+            return {}
         if elapsed > self.seconds:
             return {"status": "timeout", "message": f"did not end within {self.seconds:g} s"}
         self.peak = max(self.peak, self._resident())

@@ -427,10 +427,6 @@ METRICS: Mapping[str, JobMetric | PlatformMetric] = {
 """Every metric by name, in the order of reports."""
 
 
-FORMER_NAMES = {"compaction": "utilization"}
-"""Metrics whose names were others in earlier files, which remain readable."""
-
-
 def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
     """Return for each node by name how long at least one of its processors is held, s.
 

@@ -23,7 +23,7 @@ from coalloc.api.simulating import simulate
 from coalloc.bench.cluster import ClusterWorkers
 from coalloc.bench.outcomes import Outcome, is_failed
 from coalloc.bench.protocol import Task, digest
-from coalloc.bench.provenance import decisive_versions
+from coalloc.bench.runnable import Runnable
 from coalloc.bench.running import Progress, outcomes_of, run_calls
 from coalloc.bench.workers import LocalWorkers, Workers
 from coalloc.display.wording import duration_text
@@ -78,8 +78,10 @@ POLICIES: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class _Call:
+class _Call(Runnable):
     """A window as the store knows it, and how it is asked for."""
+
+    labels = ("window",)
 
     window: Window
     label: str
@@ -112,16 +114,6 @@ class _Call:
         """What is run."""
         limits = {"killed_after": self.killed_after, "memory_limit": MEMORY}
         return {"window": self.label, "sha256": self.sha256, "state": digest(self.argument), **self.options, **limits}
-
-    @cached_property
-    def content(self) -> str:
-        """Digest of what is run, whatever the versions of the code that runs it."""
-        return digest({key: part for key, part in self.identity.items() if key != "window"})
-
-    @property
-    def key(self) -> str:
-        """Digest of what is run and of the code that runs it."""
-        return digest([self.content, decisive_versions()])
 
     @property
     def task(self) -> Task:

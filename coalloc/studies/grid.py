@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound
 from coalloc.bench.outcomes import Outcome, is_failed
-from coalloc.bench.protocol import Task, digest
-from coalloc.bench.provenance import decisive_versions
+from coalloc.bench.protocol import Task
+from coalloc.bench.runnable import Runnable
 from coalloc.bench.running import Progress, outcomes_of, run_calls
 from coalloc.bench.workers import LocalWorkers
 from coalloc.documents.arguments import Seed, picture_of, public
@@ -81,9 +81,11 @@ def _text_of(week: Week) -> str:
     return layout(document_of(week.instance, INSTANCE))
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+@dataclass(frozen=True)
+class Call(Runnable):
     """A function of options and a week, as the store knows it."""
+
+    labels = ("week",)
 
     function: Callable[[Mapping[str, Any], Instance], Outcome]
     week: Week
@@ -101,16 +103,6 @@ class Call:
         """What is run."""
         limits = {"time_limit": self.time_limit, "memory_limit": MEMORY}
         return {"week": self.week.instance.name, "week_sha256": self.week.sha256, **self.options, **limits}
-
-    @property
-    def content(self) -> str:
-        """Digest of what is run, whatever the versions of the code that runs it."""
-        return digest({key: part for key, part in self.identity.items() if key != "week"})
-
-    @property
-    def key(self) -> str:
-        """Digest of what is run and of the code that runs it."""
-        return digest([self.content, decisive_versions()])
 
     @property
     def task(self) -> Task:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 from coalloc.display.wording import percent_text
 from coalloc.instance import CoallocError
 from coalloc.measures.intervals import LEAST_SAMPLES, ConfidenceInterval, mean_interval
-from coalloc.measures.metrics import FORMER_NAMES
 from coalloc.studies.slot_size import TOLERANCE, percent
 
 if TYPE_CHECKING:
@@ -178,7 +177,6 @@ def curves(table: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """
     import pandas as pd
 
-    table = table.rename(columns=FORMER_NAMES)
     scale = best_bounds(table) if table["instance"].nunique() > 1 else 1.0
     scaled = table.assign(**{name: table[name] / scale for name in MAKESPANS})
     rows, index = [], []

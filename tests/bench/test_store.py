@@ -37,19 +37,6 @@ def test_planned_samples_are_rows_whether_they_ran_or_not(tmp_path):
     }
 
 
-def test_metrics_of_an_earlier_file_have_their_present_names(tmp_path):
-    # An earlier version kept utilization as "compaction"; what is kept under the present name reads the same.
-    with Store(tmp_path / "s.sqlite") as store:
-        store.plan("one", "one.toml", "text", ENTRIES)
-        store.add("k1", "c1", IDENTITY, {"status": "done", "metrics": {"compaction": 0.5}, "compaction": 0.5}, MADE_BY)
-        store.add(
-            "k2", "c2", IDENTITY, {"status": "done", "metrics": {"utilization": 0.5}, "utilization": 0.5}, MADE_BY
-        )
-        found, rows = store.outcomes(["k1", "k2"]), store.rows("one")
-    assert found["k1"] == found["k2"] == {"status": "done", "metrics": {"utilization": 0.5}, "utilization": 0.5}
-    assert [row["metrics"] for row in rows] == [{"utilization": 0.5}] * 2
-
-
 def test_a_new_plan_takes_the_place_of_that_of_its_name(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         store.plan("one", "one.toml", "", ENTRIES)

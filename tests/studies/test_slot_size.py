@@ -249,12 +249,6 @@ def test_curves_of_several_instances_are_relative_to_their_bounds():
     assert curves(TABLE[:3])["replayed", "mean"].tolist() == [100.0, 102.0, 130.0]
 
 
-def test_a_table_of_an_earlier_file_is_drawn_as_one_of_today():
-    earlier = TABLE.rename(columns={"utilization": "compaction"})
-    assert "compaction" in earlier
-    pd.testing.assert_frame_equal(curves(earlier), curves(TABLE))
-
-
 def test_the_picture_shows_the_band_and_marks_what_is_not_proven(tmp_path):
     makespan, *_, slowdown = draw(TABLE, tmp_path / "slots.svg").axes
     assert (tmp_path / "slots.svg").read_text().startswith("<?xml")
