@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,14 @@ SCALARS: dict[str, Any] = {
     "void": None,
     "const char *": ctypes.c_char_p,
 }
-DTYPES = {"int64_t": np.int64, "int32_t": np.int32, "uint64_t": np.uint64, "uint8_t": np.uint8, "double": np.float64}
+DTYPES: dict[str, np.dtype[Any]] = {
+    "int64_t": np.dtype(np.int64),
+    "int32_t": np.dtype(np.int32),
+    "uint64_t": np.dtype(np.uint64),
+    "uint8_t": np.dtype(np.uint8),
+    "double": np.dtype(np.float64),
+}
+BYTES = ctypes.c_char * 0
 NO_MEMORY = 1
 FAULTS = {2: "is out of range", 3: "is out of order", 4: "is not a number", 5: "is too large"}
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -49,7 +55,7 @@ class Parameter:
 
     name: str
     kind: str
-    size: CodeType | None
+    size: Callable[[dict[str, int]], int] | None
     is_object: bool
     is_written: bool
 
@@ -60,18 +66,19 @@ class Parameter:
         if found is None:
             raise InternalError(f"a header of the engine declares a parameter {text!r}, which library.py cannot read")
         kind, star, name, size = found.groups()
-        code = None if size is None else compile(size, name, "eval")
-        return cls(name, kind, code, bool(star), "const" not in text)
+        return cls(name, kind, None if size is None else _size_of(size), bool(star), "const" not in text)
 
     def pointer(self, array: Any, sizes: dict[str, int], function: str) -> int:
         """Return the address of an array that is of the declared type and size."""
         assert self.size is not None
-        size, dtype = eval(self.size, {}, sizes), DTYPES[self.kind]
+        size, dtype = self.size(sizes), DTYPES[self.kind]
         is_right = isinstance(array, np.ndarray) and array.dtype == dtype and array.size == size
         if not is_right or not array.flags.c_contiguous or (self.is_written and not array.flags.writeable):
-            asked = f"{'writeable ' if self.is_written else ''}{np.dtype(dtype).name} array of {size}"
+            asked = f"{'writeable ' if self.is_written else ''}{dtype.name} array of {size}"
             raise InternalError(f"{self.name} of {function} must be a contiguous {asked}, got {_described(array)}")
-        return int(array.ctypes.data)
+        if array.flags.writeable:
+            return ctypes.addressof(BYTES.from_buffer(array))
+        return int(array.ctypes.data)  # takes several times as long
 
     def number(self, value: Any, function: str) -> Any:
         """Return a number, which an int64 must hold where it is an integer."""
@@ -82,6 +89,14 @@ class Parameter:
         if not lowest <= number < highest:
             raise CoallocError(f"{self.name} of {function} is {number}, more than a machine integer holds")
         return number
+
+
+def _size_of(text: str) -> Callable[[dict[str, int]], int]:
+    """Return what computes the size of an array, which a header says in terms of numbers by name."""
+    if text.isidentifier():
+        return operator.itemgetter(text)
+    code = compile(text, text, "eval")
+    return lambda sizes: int(eval(code, {}, sizes))
 
 
 class Handle:

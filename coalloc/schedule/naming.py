@@ -135,6 +135,8 @@ def _busy_until(instance: Instance) -> Floats:
     """Return until when jobs that run already hold each processor, s; minus infinity where none does."""
     until = np.full(instance.platform.num_processors, -np.inf)
     running = [run for run in instance.running if run.start <= 0.0]
+    if not running:
+        return until
     held = intervals_of(instance.platform.numbering, [run.nodes for run in running])
     for holder, first, stop in zip(*(column.tolist() for column in _columns(held)), strict=True):
         until[first:stop] = running[holder].end

@@ -46,7 +46,7 @@ def arguments(function: str, *objects: Handle, **changes: Any) -> dict[str, Any]
         elif parameter.size is None:
             found[name] = changes.get(name, NUMBERS[function].get(name, 0))
         else:
-            size, dtype = eval(parameter.size, {}, found), DTYPES[parameter.kind]
+            size, dtype = parameter.size(found), DTYPES[parameter.kind]
             array = changes.get(name, ARRAYS.get(name, np.zeros(size)))
             found[name] = np.array(array, dtype) if len(array) == size else np.zeros(size, dtype)
     return found

@@ -41,7 +41,7 @@ def arguments(**changes: Any) -> dict[str, Any]:
         if parameter.size is None:
             found[name] = changes.get(name, NUMBERS[name])
             continue
-        size, dtype = eval(parameter.size, {}, found), DTYPES[parameter.kind]
+        size, dtype = parameter.size(found), DTYPES[parameter.kind]
         usual = ARRAYS.get(name, ())
         given = changes.get(name, usual if len(usual) == size else np.zeros(size, dtype))
         found[name] = given if isinstance(given, np.ndarray) else np.array(given, dtype)
