@@ -7,16 +7,38 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import settings
 
 from coalloc.solvers import named_bounds  # noqa: F401 takes all rows of the portfolio before a test patches it
 from coalloc.solvers.backends import cpsat
+from coalloc.system.extras import is_installed
+from tests.extras import NO_PICTURES
 
 settings.register_profile("dev", deadline=None, print_blob=True)
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+PICTURES = ("bench/test_report.py", *(f"benchmarks/test_{name}.py" for name in ("cisne", "exact", "thesis")))
+"""Files of tests, besides those of the folder ``plot``, that are all of pictures or import what draws."""
+
+
+class WithoutPictures(pytest.Module):
+    """A file of tests that is skipped whole: the extra ``plot`` is not installed."""
+
+    def collect(self) -> NoReturn:
+        """Say why no test is here."""
+        pytest.skip(NO_PICTURES, allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Skip files of pictures where nothing can be drawn."""
+    draws = module_path.parent.name == "plot" or module_path.as_posix().endswith(PICTURES)
+    return None if is_installed("matplotlib") or not draws else WithoutPictures.from_parent(parent, path=module_path)
+
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

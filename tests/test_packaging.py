@@ -22,12 +22,15 @@ from packaging.utils import canonicalize_name
 
 import coalloc
 from coalloc.engine.library import LIBRARY, digest
+from coalloc.system.extras import SOURCES
 from tests.public import PACKAGES, PUBLIC
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "coalloc"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+USER_EXTRAS = ("cpsat", "dask", "plot")
+OPTIONAL = [text for extra in USER_EXTRAS for text in EXTRAS[extra]]
 ROOMS = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
 
 
@@ -57,7 +60,7 @@ def names(requirements: list[str]) -> set[str]:
 
 
 def test_importing_coalloc_loads_no_library():
-    third_party = names(PROJECT["project"]["dependencies"]) | {"ortools", "dask"}
+    third_party = names([*PROJECT["project"]["dependencies"], *OPTIONAL])
     assert modules_loaded_by("import coalloc") & third_party == set()
 
 
@@ -115,14 +118,18 @@ def test_the_contract_of_the_checker_forbids_every_other_room():
 
 def test_every_library_that_is_imported_is_declared():
     # pydantic_core comes with pydantic, at the one version that fits.
-    declared = names([*PROJECT["project"]["dependencies"], *EXTRAS["cpsat"], *EXTRAS["dask"]]) | {"pydantic-core"}
+    declared = names([*PROJECT["project"]["dependencies"], *OPTIONAL]) | {"pydantic-core"}
     imported = {name.partition(".")[0] for path in PACKAGE.rglob("*.py") for name in imports(path)}
     assert names(list(imported - sys.stdlib_module_names - {"coalloc"})) <= declared
 
 
 def test_the_test_extra_brings_none_of_the_optional_libraries():
-    optional = names([*EXTRAS["cpsat"], *EXTRAS["dask"]])
-    assert set(closure(["test"])) & optional == set()
+    assert set(closure(["test"])) & names(OPTIONAL) == set()
+
+
+def test_the_extra_all_brings_what_users_may_add():
+    assert EXTRAS["all"] == [f"coalloc[{','.join(USER_EXTRAS)}]"]
+    assert {source for source in SOURCES.values() if "[" in source} == {f"coalloc[{extra}]" for extra in USER_EXTRAS}
 
 
 def build(folder: Path) -> dict[str, Path]:
@@ -246,6 +253,8 @@ def test_constraints_pin_whatever_the_project_leads_to():
 def test_the_pins_keep_the_lower_bounds_of_the_project():
     requirements = [*PROJECT["project"]["dependencies"], *(text for extra in EXTRAS.values() for text in extra)]
     for requirement in map(Requirement, requirements):
+        if requirement.name == "coalloc":
+            continue  # the extra all
         assert requirement.specifier.contains(pins()[canonicalize_name(requirement.name)])
 
 

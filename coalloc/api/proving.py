@@ -15,6 +15,7 @@ from coalloc.problem import MAX_MODES, discretise
 from coalloc.solvers.backends import pumpkin
 from coalloc.solvers.result import SolveResult
 from coalloc.solvers.time_shift import shifted
+from coalloc.system.extras import require
 
 MODEL = ".fzn"
 """Ending of the file of the model."""
@@ -63,6 +64,7 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['proof.drcp', 'proof.fzn']
     """
+    require("pumpkin_solver", "write_proof")
     options, instance = result.options, result.instance
     is_of_kind = options.model == "oas" and options.objective == Makespan.name and options.slot is not None
     if not is_of_kind or instance is None or result.objective is None or options.slot is None:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from coalloc.bench.protocol import Message, Task
 from coalloc.bench.workers import Worker
 from coalloc.instance import CoallocError
+from coalloc.system.extras import require
 
 K = TypeVar("K")
 
@@ -37,10 +38,9 @@ class ClusterWorkers:
     """All workers of the cluster of a scheduler, ``tcp://host:8786``, also those that join later."""
 
     def __init__(self, address: str) -> None:
-        try:
-            import distributed
-        except ImportError:
-            raise CoallocError("--scheduler requires Dask: pip install 'coalloc[dask]'") from None
+        require("distributed", "--scheduler")
+        import distributed
+
         self._distributed: Any = distributed
         self._name = secrets.token_hex(8)
         self._open: dict[Any, Any] = {}

@@ -17,6 +17,7 @@ from coalloc.bench.outcomes import Row, has_run, is_solved
 from coalloc.bench.summary import best_known, by_label, ratios_to_best
 from coalloc.display import palette
 from coalloc.documents.text import shortened, visible
+from coalloc.plot.axes import blank_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,10 +71,8 @@ def _stepped(curves: Sequence[Curve], title: str, name: str, start: float) -> Fi
     """Return a figure with a rising step per curve, over a logarithmic axis that begins at ``start``."""
     if not any(curve.points for curve in curves):
         return None
-    from matplotlib.figure import Figure
-
     height = 2.9 + 0.16 * max(0, len(curves) - 10)
-    figure = Figure(figsize=(9.0, height), facecolor=palette.PAPER)
+    figure = blank_figure(figsize=(9.0, height))
     axes = figure.add_axes((0.07, 0.55 / height, 0.54, 1.0 - 1.05 / height))
     end = 1.15 * max(point for curve in curves for point in curve.points)
     for curve in curves:

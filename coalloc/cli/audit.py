@@ -198,6 +198,10 @@ def audit(
         from coalloc.plot.pictures import chart_format
 
         chart_format(plot)
+    if page is not None:
+        from coalloc.system.extras import require
+
+        require("matplotlib", "--page")
     beside = [path for path in (page, output) if path is not None and path.suffix]
     kept = store or (beside[0].with_suffix(".sqlite") if beside else None)
     files = {"--output": output, "--page": page, "--plot": plot, "--starts": starts, "--store": kept}

@@ -127,7 +127,9 @@ def report(store: Store, *, name: Name = None, output: Folder = None, quiet: Qui
     from coalloc.bench.store import Store as BenchStore
     from coalloc.bench.tables import markdown
     from coalloc.documents.text import visible
+    from coalloc.system.extras import require
 
+    require("matplotlib", "coalloc bench report")
     with BenchStore(store, writes=False) as opened:
         found = findings(opened, name)
     folder = output or store.with_name(f"{store.stem}-report")

@@ -27,6 +27,7 @@ Directory = Annotated[Path, Option(metavar="DIR", help="Where the files go; it i
 def demo(directory: Directory = Path("coalloc-demo"), json: Json = False, quiet: Quiet = False) -> ExitCode:
     """Solve a bundled instance of the thesis to proved optimality, check the schedule, and draw it."""
     from coalloc.documents.text import visible
+    from coalloc.plot.pictures import picture_format
 
     instance = coalloc.example(EXAMPLE)
     given = directory / "instance.json"
@@ -36,6 +37,8 @@ def demo(directory: Directory = Path("coalloc-demo"), json: Json = False, quiet:
         plots=(directory / "gantt.png", directory / "gantt.html"),
         unit="h",
     )
+    for plot in files.plots:
+        picture_format(plot)
     make_folder("--directory", directory)
     check_writable({path.name: path for path in (given, *files.all)})
     coalloc.write_instance(instance, given)

@@ -82,6 +82,9 @@ def _check_folder(folder: Path | None, swf: bool) -> None:
         raise BadParameter("requires --output", param_hint="--swf")
     if folder is None:
         return
+    from coalloc.system.extras import require
+
+    require("matplotlib", "--output")
     try:
         with suppress(FileNotFoundError, NotADirectoryError):
             folder.stat()

@@ -1,4 +1,4 @@
-"""``coalloc solvers``: what ``coalloc solve --solver`` takes on this machine."""
+"""``coalloc solvers``: what ``coalloc solve`` can use on this machine."""
 
 from __future__ import annotations
 
@@ -16,16 +16,21 @@ coalloc solvers
 coalloc solve example:thesis-oas-1 --slot 50% --formulation mode --solver cbc
 """
 
+HEADINGS = {"solver": "MIP solvers, for --solver:", "auto": "Started by --formulation auto:"}
+"""What is said above each group of solvers."""
+
 
 def solvers(as_json: Json = False, _: Quiet = False) -> ExitCode:
-    """List the MIP solvers: versions, the options that they take, and why a known one cannot be used."""
-    from coalloc.solvers.backends.adapters import list_solvers
+    """List the solvers: versions, the options that they take, and why a known one cannot be used."""
+    from coalloc.solvers.backends.adapters import list_companions, list_solvers
 
-    listed = list_solvers()
+    groups = {"solver": list_solvers(), "auto": list_companions()}
     if as_json:
-        say_json([asdict(entry) for entry in listed])
+        say_json([asdict(entry) | {"used_by": use} for use, listed in groups.items() for entry in listed])
         return ExitCode.DONE
-    for entry in listed:
-        known = f"{entry.version:<12} {', '.join(entry.options)}" if entry.usable else f"not usable: {entry.reason}"
-        say(f"{entry.name:<10} {known}")
+    for use, listed in groups.items():
+        say(HEADINGS[use])
+        for entry in listed:
+            known = f"{entry.version:<12} {', '.join(entry.options)}" if entry.usable else f"not usable: {entry.reason}"
+            say(f"  {entry.name:<10} {known}")
     return ExitCode.DONE

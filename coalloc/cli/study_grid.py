@@ -90,8 +90,12 @@ def grid(
     """Compare broker strategies over weeks of a grid; rank them by all metrics and by energy efficiency."""
     from coalloc.studies.grid_report import draw
 
-    if plot is not None and plot.exists() and not plot.is_dir():
-        raise BadParameter(f"must be a folder, got the file {plot}", param_hint="--plot")
+    if plot is not None:
+        from coalloc.system.extras import require
+
+        require("matplotlib", "--plot")
+        if plot.exists() and not plot.is_dir():
+            raise BadParameter(f"must be a folder, got the file {plot}", param_hint="--plot")
     kept = store or (None if output is None else output.with_suffix(".sqlite"))
     check_writable({"--output": output, "--store": kept}, inputs=weeks)
     study = partial(

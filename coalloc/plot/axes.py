@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from coalloc.display import palette
+from coalloc.system.extras import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,11 +24,17 @@ PAGE = 7.2
 """Width of a figure, inches: two columns of a paper, so that nothing is printed smaller than it is drawn."""
 
 
-def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Axes]]:
-    """Return a figure of ``width`` x ``height`` inches and its axes, row by row, in the house's look."""
+def blank_figure(**options: Any) -> Figure:
+    """Return a figure without axes; it belongs to no window and to no global list."""
+    require("matplotlib", "a figure")
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor=palette.PAPER)
+    return Figure(facecolor=palette.PAPER, **options)
+
+
+def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return a figure of ``width`` x ``height`` inches and its axes, row by row, in the house's look."""
+    figure = blank_figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
     for ax in axes:
         style(ax)
@@ -39,9 +46,7 @@ def page_figure(height: float, rows: Sequence[int] = (1,), ratios: Sequence[floa
 
     ``rows`` says how many axes there are in each row, ``ratios`` how high the rows are, relative to each other.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(PAGE, height), layout="constrained", facecolor=palette.PAPER)
+    figure = blank_figure(figsize=(PAGE, height), layout="constrained")
     columns = math.lcm(*rows)
     grid = figure.add_gridspec(len(rows), columns, height_ratios=ratios)
     for row, count in enumerate(rows):

@@ -15,6 +15,7 @@ from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
 from coalloc.plot.layout import Layout, layout_of
 from coalloc.schedule import Schedule
+from coalloc.system.extras import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,9 +121,9 @@ def chart_format(path: str | os.PathLike[str]) -> str:
 
 
 def picture_format(path: str | os.PathLike[str]) -> str:
-    """Return the format that the extension of a path asks for; :class:`CoallocError` where there is none.
+    """Return the format that the extension of a path asks for; :class:`CoallocError` where it cannot be drawn.
 
-    Whoever solves first and draws later calls this before, so that a wrong name costs no solve.
+    Whoever solves first and draws later calls this before, so that a wrong name, or a missing library, costs no solve.
     """
     return _format_among(FORMATS, path)
 
@@ -132,6 +133,8 @@ def _format_among(formats: Sequence[str], path: str | os.PathLike[str]) -> str:
     if extension not in formats:
         supported = ", ".join(f".{name}" for name in formats)
         raise CoallocError(f"cannot draw to {visible(os.fspath(path))!r}: the extension must be one of {supported}")
+    for library in ("matplotlib", *(["plotly"] if extension == "html" else [])):
+        require(library, visible(os.fspath(path)))
     return extension
 
 

@@ -14,6 +14,7 @@ from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
 from coalloc.measures.usage import step_means
+from coalloc.plot.axes import blank_figure
 from coalloc.plot.pictures import DATELESS, picture_format, static_picture
 from coalloc.plot.static import KEY, RAW, Writer
 from coalloc.power.meter import Idle, PowerCurve, power_curve
@@ -124,9 +125,7 @@ def averaged(curve: PowerCurve, num_steps: int) -> PowerCurve:
 
 def draw(curve: PowerCurve, name: str) -> Figure:
     """Return the picture of a power curve; it belongs to no window and to no global list."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=SIZE, facecolor=palette.PAPER, layout="constrained")
+    figure = blank_figure(figsize=SIZE, layout="constrained")
     axes = figure.add_subplot()
     shown = averaged(curve, MOST_STEPS) if len(curve.total) > MOST_STEPS else curve
     draw_parts(axes, shown)

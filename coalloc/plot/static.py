@@ -16,6 +16,7 @@ import numpy as np
 
 from coalloc.display import palette
 from coalloc.display.wording import duration_text, share_text, shortened
+from coalloc.plot.axes import blank_figure
 from coalloc.plot.layout import (
     OVERLOADED,
     USER_SHARE,
@@ -189,9 +190,7 @@ class Writer:
 
 def draw(layout: Layout) -> Figure:
     """Return the picture of a layout; it belongs to no window and to no global list."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(facecolor=palette.PAPER)
+    figure = blank_figure()
     writer = Writer()
     sheet = Sheet(layout, names_width(layout, writer))
     figure.set_size_inches(*sheet.size)

@@ -7,10 +7,9 @@ from functools import cache
 from importlib import metadata
 
 LIBRARIES = (
-    *("highspy", "pumpkin-solver", "pyomo", "numpy", "scipy", "networkx", "pydantic"),
-    *("pandas", "matplotlib", "plotly", "typer"),
+    *("highspy", "pyomo", "numpy", "scipy", "networkx", "pydantic", "pandas", "typer"),
+    *("pumpkin-solver", "matplotlib", "plotly", "ortools", "dask"),  # optional
 )
-EXTRAS = ("ortools", "dask")
 
 
 def versions() -> dict[str, str]:
@@ -19,7 +18,7 @@ def versions() -> dict[str, str]:
         "coalloc": __version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        **{name: _version(name) for name in LIBRARIES + EXTRAS},
+        **{name: _version(name) for name in LIBRARIES},
     }
 
 

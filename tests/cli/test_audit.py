@@ -10,6 +10,7 @@ import pytest
 import coalloc
 from coalloc.studies.interruption import Interrupted
 from tests.cli.running import TINY, run, write
+from tests.extras import needs_pictures
 
 SACCT = """JobID|Submit|Start|End|NCPUS|State
 1|2026-10-01T00:00:00|2026-10-01T00:00:00|2026-10-01T00:01:40|2|COMPLETED
@@ -27,6 +28,7 @@ def export(tmp_path):
     return write(tmp_path / "october.txt", SACCT)
 
 
+@needs_pictures
 def test_an_export_is_audited_and_everything_written(export, tmp_path):
     files = {name: tmp_path / f"audit.{name}" for name in ("csv", "html", "svg")}
     asked = ("audit", export, "--processors", 2, "--window", "1d", *LIMITS, "-o", files["csv"], "--page", files["html"])
@@ -71,6 +73,7 @@ def test_what_has_ended_is_kept_at_an_interrupt(export, tmp_path, monkeypatch):
     assert pd.read_csv(table)["window"].tolist() == ["the whole period"]
 
 
+@needs_pictures
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -1,6 +1,5 @@
 """``coalloc bench`` in the shell: what it prints, what it writes, and its exit codes."""
 
-import builtins
 import json
 import shutil
 import sqlite3
@@ -10,8 +9,10 @@ import pytest
 
 from coalloc.bench.plan import read_plan
 from coalloc.bench.running import run_plan
+from coalloc.system import extras
 from tests.bench.spec_files import Inline
 from tests.cli.running import run
+from tests.extras import needs_pictures
 
 SPEC = """
 [[instances]]
@@ -112,19 +113,13 @@ def test_bad_input_is_one_line(spec, arguments, line):
 
 
 def test_a_cluster_without_dask_is_one_line(spec, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name == "distributed":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     refused = run("bench", "run", spec, "--scheduler", "tcp://nowhere:1")
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr == "coalloc: --scheduler requires Dask: pip install 'coalloc[dask]'\n"
+    assert refused.stderr == "coalloc: --scheduler needs distributed: pip install 'coalloc[dask]'\n"
 
 
+@needs_pictures
 def test_a_report_shows_the_summary_and_says_what_it_wrote(store):
     done = run("bench", "report", store)
     assert done.exit_code == 0, done.stderr
@@ -166,6 +161,7 @@ def test_stores_of_different_benchmarks_cannot_be_compared(spec, store):
     assert refused.stderr.startswith("coalloc: the stores have no sample in common")
 
 
+@needs_pictures
 def test_a_report_has_a_folder_of_its_own(store):
     done = run("bench", "report", store, "-o", store)
     assert (done.exit_code, done.stdout) == (2, "")

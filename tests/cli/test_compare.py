@@ -9,6 +9,7 @@ import pytest
 import coalloc
 from coalloc.studies.interruption import Interrupted
 from tests.cli.running import TINY, run, write
+from tests.extras import needs_pictures
 
 
 @pytest.fixture
@@ -16,6 +17,7 @@ def tiny(tmp_path):
     return write(tmp_path / "tiny.json", TINY)
 
 
+@needs_pictures
 def test_a_comparison_is_printed_and_written(tiny, tmp_path):
     table, figure = tmp_path / "c.csv", tmp_path / "c.png"
     result = run(

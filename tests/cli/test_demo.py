@@ -6,10 +6,12 @@ import pytest
 
 import coalloc
 from tests.cli.running import run
+from tests.extras import needs_pictures
 
 FILES = {"instance.json", "schedule.json", "result.json", "gantt.png", "gantt.html"}
 
 
+@needs_pictures
 def test_the_demo_proves_checks_and_draws(tmp_path):
     directory = tmp_path / "new" / "demo"
     shown = run("demo", "--directory", directory)
@@ -36,6 +38,7 @@ def test_the_demo_proves_checks_and_draws(tmp_path):
     assert (directory / "gantt.png").read_bytes().startswith(b"\x89PNG")
 
 
+@needs_pictures
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("mine")
     refused = run("demo", "--directory", tmp_path / "file" / "demo")

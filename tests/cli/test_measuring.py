@@ -7,6 +7,7 @@ import pytest
 
 import coalloc
 from tests.cli.running import TINY, run, write
+from tests.extras import needs_pictures
 
 SWF = """; MaxProcs: 2
 1 0 -1 100 2 -1 -1 2 100 -1 1 7 -1 -1 -1 -1 -1 -1
@@ -26,6 +27,7 @@ def trace(tmp_path):
     return write(tmp_path / "trace.swf", SWF)
 
 
+@needs_pictures
 def test_a_run_over_time_is_written_and_drawn(trace, tmp_path):
     table, figure = tmp_path / "s.csv", tmp_path / "s.png"
     done = run("simulate", trace, "--processors", 2, "--series", table, "--series-plot", figure, "-q")

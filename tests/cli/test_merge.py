@@ -5,9 +5,11 @@ import json
 import pytest
 
 from tests.cli.running import run
+from tests.extras import needs_pictures
 from tests.workloads.weeks.traces import SPEC, write_traces
 
 
+@needs_pictures
 def test_weeks_their_account_and_its_picture_go_into_a_folder(tmp_path):
     spec = write_traces(tmp_path)
     result = run("merge", spec, "-o", tmp_path / "weeks" / "two")
@@ -38,11 +40,13 @@ def test_broken_lines_are_left_out_where_that_is_asked_for(tmp_path):
     assert [trace["broken"] for trace in json.loads(found.stdout)["traces"]] == [0, 1]
 
 
+@needs_pictures
 def test_traces_are_written_where_they_are_asked_for(tmp_path):
     assert run("merge", write_traces(tmp_path), "-o", tmp_path / "weeks", "--swf", "-q").stderr == ""
     assert (tmp_path / "weeks" / "week-02.swf.gz").exists()
 
 
+@needs_pictures
 @pytest.mark.parametrize(
     ("spec", "line"),
     [
@@ -58,6 +62,7 @@ def test_a_bad_specification_is_a_line_and_leaves_nothing_behind(tmp_path, spec,
     assert not (tmp_path / "weeks").exists()
 
 
+@needs_pictures
 def test_what_cannot_be_written_is_said_first(tmp_path):
     spec = write_traces(tmp_path)
     result = run("merge", spec, "-o", spec)

@@ -12,6 +12,7 @@ import pytest
 
 import coalloc
 from tests.cli.running import PYTHON, TINY, run, run_process, write
+from tests.extras import needs_pictures
 from tests.power.test_sites import SITE
 
 SWF = """; MaxProcs: 2
@@ -31,6 +32,7 @@ def trace(tmp_path):
     return write(tmp_path / "trace.swf", SWF)
 
 
+@needs_pictures
 def test_a_run_is_printed_and_written(tiny, tmp_path):
     files = {name: tmp_path / name for name in ("s.json", "jobs.csv", "gantt.svg")}
     result = run(
@@ -183,6 +185,7 @@ def test_the_policies_are_listed_with_their_options():
     assert "allocation='fastest-first', scope='platform'" in result.stdout
 
 
+@needs_pictures
 def test_a_run_is_metered(tmp_path):
     # One core at 3 W and its node's 2 W for 10 s.
     node = coalloc.NodeGroup(1, power=1.0, idle_watts=1.0, static_watts=2.0, core_watts=3.0)
@@ -197,6 +200,7 @@ def test_a_run_is_metered(tmp_path):
     assert document["energy"]["total"] == 50.0
 
 
+@needs_pictures
 def test_a_run_of_sites_that_are_switched_is_metered_as_it_ran(tmp_path):
     # The site starts up from 0 to 20 at 30 W; then it draws 50 W, a chassis 5, a board 10, a core 7 W for 10 s.
     coalloc.write_instance(coalloc.Instance(coalloc.Platform([SITE]), [coalloc.Job("A", 1, 10.0)]), tmp_path / "i.json")
@@ -238,6 +242,7 @@ def test_power_management_without_power_states_is_bad_input(tmp_path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
+@needs_pictures
 @pytest.mark.parametrize("arguments", [["--energy"], ["--power", "p.png"]])
 def test_without_watts_every_group_of_nodes_is_named(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -17,6 +17,7 @@ import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform, read_instance, read_schedule
 from coalloc.io import read_result
 from tests.cli.running import PYTHON, TINY, run, run_process, write
+from tests.extras import needs_pictures
 
 NASTY = ["<script>", "</script>", "[/b]", "$x_$", "../x", "[31m"]
 
@@ -80,6 +81,7 @@ def test_json_is_exactly_the_result_file(tiny, tmp_path):
     assert read_result(path).schedule == coalloc.solve(read_instance(tiny), slot=50).schedule
 
 
+@needs_pictures
 def test_all_outputs_at_once(tiny, tmp_path):
     names = {"-o": "s.json.gz", "--result": "r.json", "--plot": "gantt.svg", "--write-model": "model.lp"}
     options = [part for option, name in names.items() for part in (option, tmp_path / name)]
@@ -198,6 +200,7 @@ def test_an_instance_from_a_pipe():
     assert json.loads(solved.stdout)["objective"] == 200.0
 
 
+@needs_pictures
 def test_ids_are_data_wherever_they_are_shown(tmp_path):
     path = nasty(tmp_path / "i.json")
     before = sorted(entry.name for entry in tmp_path.parent.iterdir())
@@ -233,6 +236,7 @@ def test_an_interrupt_writes_the_best_known(hard, tmp_path, sent):
     assert 0.0 < kept.lower_bound < kept.objective
 
 
+@needs_pictures
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_storm_of_signals_loses_nothing(hard, tmp_path, sent):
     # The first stops the solver, and the others come within milliseconds, while all is written, to the end.
@@ -302,6 +306,7 @@ def test_a_trace_is_no_instance(tmp_path):
     assert line.endswith("t.swf.gz: is a trace, not an instance; convert it with `coalloc convert --from swf`")
 
 
+@needs_pictures
 def test_the_picture_of_the_progress_is_a_chart(tmp_path):
     instance = write(tmp_path / "tiny.json", TINY)
     picture = tmp_path / "progress.svg"

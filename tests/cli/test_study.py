@@ -9,6 +9,7 @@ import coalloc
 from coalloc.studies.interruption import Interrupted
 from coalloc.studies.slot_size import COLUMNS
 from tests.cli.running import TINY, interrupted_at, run, write
+from tests.extras import needs_pictures
 
 
 @pytest.fixture
@@ -16,6 +17,7 @@ def tiny(tmp_path):
     return write(tmp_path / "tiny.json", TINY)
 
 
+@needs_pictures
 def test_a_slot_study_is_printed_and_written(tiny, tmp_path):
     # The mean base time is 250/3 s: time slot of 60 % take 50 s, in which every time is whole, so nothing is lost.
     table, figure = tmp_path / "s.csv", tmp_path / "s.png"
@@ -39,6 +41,7 @@ def hard(tmp_path):
     return path
 
 
+@needs_pictures
 def test_ctrl_c_writes_the_rows_that_are_complete_and_names_the_others(tiny, hard, tmp_path):
     command = ["study", "slot-size", tiny, hard, "--fraction", "60%", "--plot", tmp_path / "s.png"]
     code, out, said = interrupted_at("hard: continuous time", *command, "-o", tmp_path / "s.csv")

@@ -17,6 +17,7 @@ from coalloc.studies.audit_report import COLUMNS, Range, amount, between, row_of
 from coalloc.studies.audit_samples import measure_window
 from coalloc.studies.audit_windows import History, window_of
 from coalloc.studies.interruption import Interrupted
+from tests.extras import needs_pictures
 
 auditing = importlib.import_module("coalloc.studies.audit")
 
@@ -148,6 +149,7 @@ def test_an_interrupt_keeps_what_has_ended(tmp_path):
     assert interrupt.value.missing == ("0 s", "86400 s")
 
 
+@needs_pictures
 def test_the_table_the_page_and_the_picture_say_it(found, tmp_path):
     table = found.table
     assert tuple(table.columns) == COLUMNS

@@ -22,6 +22,7 @@ from coalloc.studies.comparison import (
 )
 from coalloc.studies.interruption import Interrupted
 from coalloc.testing.small import small_instance
+from tests.extras import needs_pictures
 from tests.simulator.listed import Listed
 
 
@@ -160,6 +161,7 @@ def test_without_exact_solves_only_bounds_are_computed(monkeypatch):
     assert table["bound_source"].tolist() == ["bounds without links"]
 
 
+@needs_pictures
 def test_waits_are_held_against_their_bound():
     # EASY runs J2 and J3 at once and J1 after 100 s: 100/3 s on average. FCFS runs them in turn: 0, 100 and 200 s.
     table = coalloc.compare(tiny(), ["fcfs", "easy"], objective="mean-wait", time_limit=0.5)
@@ -259,6 +261,7 @@ def test_what_is_optimal_within_its_tolerance_is_the_best():
     assert performance_profile(nearly, [1.0]).to_numpy().tolist() == [[1.0, 1.0]]
 
 
+@needs_pictures
 def test_the_picture_names_every_policy(tmp_path):
     draw(TABLE, path=tmp_path / "c.svg")
     text = (tmp_path / "c.svg").read_text()
@@ -272,6 +275,7 @@ def test_the_picture_names_every_policy(tmp_path):
         draw(TABLE, path=tmp_path / "c.html")
 
 
+@needs_pictures
 def test_gaps_of_nothing_are_not_spread_over_the_width():
     proven = TABLE.assign(gap=[1e-8 * row for row in range(len(TABLE))])
     low, high = draw(proven, baseline="b").axes[0].get_xlim()

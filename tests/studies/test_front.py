@@ -19,6 +19,7 @@ from coalloc.studies import front as front_module
 from coalloc.studies.front import draw
 from coalloc.studies.interruption import Interrupted
 from coalloc.testing.brute_force_energy import brute_force_front
+from tests.extras import needs_pictures
 
 
 def two_nodes() -> Instance:
@@ -324,6 +325,7 @@ def drawn(figure, **look):
     return [point for line in found for point in line.get_xydata().tolist()]
 
 
+@needs_pictures
 def test_the_picture_names_every_series(tmp_path):
     figure = draw(front_table(*FRONT[:1], ("pcbe", math.nan, 30.0, 290.0, 144.0)), tmp_path / "front.svg")
     assert key(figure) == [
@@ -335,6 +337,7 @@ def test_the_picture_names_every_series(tmp_path):
     assert (tmp_path / "front.svg").read_text().startswith("<?xml")
 
 
+@needs_pictures
 def test_points_that_are_not_proven_are_hollow():
     figure = draw(front_table(*FRONT))
     assert "exact Pareto front, 2 points; 1 unsolved strip; hollow: 1 not proved, gap up to 10.00 %" in key(figure)
@@ -342,6 +345,7 @@ def test_points_that_are_not_proven_are_hollow():
     assert len(drawn(figure)) == 2
 
 
+@needs_pictures
 def test_policies_at_the_same_point_share_a_mark():
     policies = [(name, math.nan, 25.0 + late, 300.0, 144.0) for name, late in (("A", 0.0), ("B", 1.0), ("C", 1e-9))]
     figure = draw(front_table(*FRONT, *policies))
@@ -355,6 +359,7 @@ def marks(figure):
     return sorted(lines, key=lambda line: line.get_zorder())
 
 
+@needs_pictures
 def test_marks_that_overlap_are_all_visible():
     places = {
         "on the front": (20.0, 280.0),
@@ -377,6 +382,7 @@ def test_marks_that_overlap_are_all_visible():
     assert alone.get_markersize() == min(sizes)
 
 
+@needs_pictures
 def test_the_points_of_a_dense_front_are_smaller():
     wide = marks(draw(front_table(*FRONT)))[-1].get_markersize()
     rows = [("exact", 20.0 + n, 20.0 + n, 280.0 - n, 280.0 - n) for n in range(200)]
@@ -385,12 +391,14 @@ def test_the_points_of_a_dense_front_are_smaller():
     assert 2.0 <= dense < 2.7 < wide
 
 
+@needs_pictures
 def test_axes_have_units_that_fit():
     figure = draw(front_table(("exact", math.inf, 7200.0, 2.5e6, 2.5e6)))
     assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("makespan, min", "energy, kJ")
     assert drawn(figure) == [[120.0, 2500.0]]
 
 
+@needs_pictures
 def test_in_slots_the_envelope_is_that_of_schedules_in_slots():
     table = front_table(*FRONT)
     table.attrs["slot"] = "10%"

@@ -11,6 +11,7 @@ from coalloc.instance import PowerStates
 from coalloc.studies.grid import COLUMNS
 from coalloc.studies.interruption import Interrupted
 from tests.cli.running import run
+from tests.extras import needs_pictures
 
 STATES = PowerStates(
     chassis=1,
@@ -159,6 +160,7 @@ def test_what_would_fail_is_said_before_anything_runs(tmp_path, weeks, options, 
     assert not (tmp_path / "kept.sqlite").exists()
 
 
+@needs_pictures
 def test_the_command_writes_table_and_pictures(table, folder):
     weeks = [folder / f"{week.name}.json.gz" for week in WEEKS]
     chosen = ["--strategy", "MLp", "--strategy", "MLp_v", "--always-on", "MLp"]

@@ -18,6 +18,7 @@ from coalloc.studies.grid_report import (
     savings,
     summary,
 )
+from tests.extras import needs_pictures
 
 
 def row(week, strategy, factor, wait, energy, is_managed=True):
@@ -97,6 +98,7 @@ def test_what_power_management_changes():
     assert math.isnan(found.loc["wait_mean", "share"])
 
 
+@needs_pictures
 def test_pictures_show_the_six_best_all_means_and_both_ways():
     found = pictures(TABLE)
     assert list(found) == ["degradations", "means", "power-management-a"]
@@ -112,6 +114,7 @@ def test_pictures_show_the_six_best_all_means_and_both_ways():
     assert [ax.get_ylabel() for ax in found["power-management-a"].axes] == names
 
 
+@needs_pictures
 def test_means_of_which_one_dwarfs_the_others_are_on_a_logarithmic_axis():
     # 3000 s are 21 times the median wait; a slowdown of 20 is 20 times the median, and no more.
     table = pd.DataFrame({"wait_mean": [0.0, 140.0, 3000.0], "sd_b": [1.0, 1.0, 20.0]}, index=["a", "b", "c"])

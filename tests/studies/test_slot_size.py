@@ -17,6 +17,7 @@ from coalloc.studies.interruption import Interrupted
 from coalloc.studies.slot_report import best_bounds, coarsest, curves, draw, losses, recommendation, summary
 from coalloc.studies.slot_size import COLUMNS
 from coalloc.testing.brute_force import brute_force_oas
+from tests.extras import needs_pictures
 from tests.small_instances import TINY, slotted_instances
 
 
@@ -120,6 +121,7 @@ def test_the_band_holds_the_optimum_in_all_slots(given_pair):
         assert optimum <= row.compacted * (1.0 + 1e-9) + 1e-9
 
 
+@needs_pictures
 def test_an_instance_without_a_schedule_stays_in_the_table():
     table = coalloc.slot_study([infeasible(), one_node()], [0.5])
     assert table["status"].tolist() == ["infeasible", "optimal"]
@@ -130,6 +132,7 @@ def test_an_instance_without_a_schedule_stays_in_the_table():
         recommendation(table[:1])
 
 
+@needs_pictures
 def test_no_jobs_take_no_time():
     table = coalloc.slot_study(one_node(base_times=()), [0.5, 1.0])
     assert table[["slotted", "compacted", "band_low", "band_high"]].to_numpy().tolist() == [[0.0] * 4] * 2
@@ -249,6 +252,7 @@ def test_curves_of_several_instances_are_relative_to_their_bounds():
     assert curves(TABLE[:3])["replayed", "mean"].tolist() == [100.0, 102.0, 130.0]
 
 
+@needs_pictures
 def test_the_picture_shows_the_band_and_marks_what_is_not_proven(tmp_path):
     makespan, *_, slowdown = draw(TABLE, tmp_path / "slots.svg").axes
     assert (tmp_path / "slots.svg").read_text().startswith("<?xml")

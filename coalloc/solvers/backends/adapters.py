@@ -22,6 +22,7 @@ from pyomo.opt.base.solvers import UnknownSolver
 
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
+from coalloc.system.extras import installing, is_installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +204,23 @@ def _found(adapter: Adapter) -> Found | str:
             return Found(adapter.name, interface, opened)
         reasons.append(opened)
     return reasons[0] if adapter.is_installed else f"it is not installed; it needs {adapter.source}"
+
+
+COMPANIONS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "cp-sat": ("ortools", "ortools", ("time_limit", "work_limit", "threads", "seed", "start")),
+    "pumpkin": ("pumpkin_solver", "pumpkin-solver", ("time_limit", "seed")),
+}
+"""Solvers that the portfolio starts by itself: module, distribution, and the options that they take."""
+
+
+def list_companions() -> list[Listed]:
+    """Return the solvers that ``formulation="auto"`` starts where they are installed; ``solver=`` takes none."""
+    return [
+        Listed(name, True, metadata.version(distribution), options)
+        if is_installed(module)
+        else Listed(name, False, reason=f"it is not installed; it needs `{installing(module)}`")
+        for name, (module, distribution, options) in COMPANIONS.items()
+    ]
 
 
 def available_solvers() -> list[str]:

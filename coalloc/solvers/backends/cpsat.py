@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 from coalloc.instance import Job
@@ -26,6 +25,7 @@ from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.traits import Trait
+from coalloc.system import extras
 
 LOAD_UNITS = 10**9
 """Whole units that the limit of a link, or a memory, is counted in."""
@@ -50,7 +50,7 @@ OnBound = Callable[[float], None]
 
 def is_installed() -> bool:
     """Return whether the extra ``cpsat`` is there; nothing is loaded."""
-    return find_spec("ortools") is not None
+    return extras.is_installed("ortools")
 
 
 def start_worker(note: Note = say_nothing) -> Worker:

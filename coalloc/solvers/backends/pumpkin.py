@@ -29,6 +29,7 @@ from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker,
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.traits import Trait
+from coalloc.system import extras
 
 LOAD_UNITS = 10**6
 """Whole units that the limit of a link, or a memory, is counted in: sums over all jobs are 32-bit numbers there."""
@@ -46,6 +47,11 @@ INTEGRALITY = 1e-6
 """How far above a whole number of slots a bound may be before it is rounded up."""
 PAUSE = 0.003
 """Seconds between two looks at its news."""
+
+
+def is_installed() -> bool:
+    """Return whether Pumpkin is there, which has no wheel for some machines; nothing is loaded."""
+    return extras.is_installed("pumpkin_solver")
 
 
 def start_worker(note: Note = say_nothing) -> Worker:
@@ -279,7 +285,7 @@ def _started(incumbent: Incumbent) -> Run | None:
 def is_of_use(incumbent: Incumbent) -> bool:
     """Accept few jobs of one mode each; of a few modes only where CP-SAT, which is better at them, is not there."""
     num_jobs, num_modes = len(incumbent.problem.jobs), incumbent.problem.allocations.number
-    if num_jobs > MAX_JOBS:
+    if num_jobs > MAX_JOBS or not is_installed():
         return False
     is_few = num_modes <= MAX_MODES and Trait.FEW in incumbent.traits and not cpsat.is_installed()
     return (num_modes == num_jobs or is_few) and _slot_of(incumbent) is not None
