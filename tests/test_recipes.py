@@ -66,8 +66,8 @@ RECIPES = {
             """
         },
         lines={
-            ("heuristics/registry.py", "POLICIES: Mapping[str, Entry] = {"): """
-                "lcfs": Entry("last_come:LastCome", "last come, first served"),
+            ("heuristics/registry.py", "BUILTIN: Mapping[str, Entry] = {"): """
+                "lcfs": Entry(".last_come:LastCome", "last come, first served"),
             """
         },
         # One job at a time, C first: B starts at 30 s, A at 50 s.

@@ -88,7 +88,7 @@ def _kept_of_bound(bound: float) -> Outcome:
     return {"status": "done", "lower_bound": bound}
 
 
-OF_POLICIES = tuple(sorted({f"coalloc.heuristics.{entry.home.partition(':')[0]}" for entry in POLICIES.values()}))
+OF_POLICIES = tuple(sorted({entry.module for entry in POLICIES.builtin.values()}))
 """The modules of the policies, which are imported by name."""
 
 METHODS: Mapping[str, Method] = {

@@ -72,7 +72,7 @@ def compare(
     from coalloc.studies.comparison import draw
 
     check_outputs(output, plot, files)
-    policies = policies_of(policy)
+    policies = with_own(policies_of(policy))
     if not policies:
         raise BadParameter("give at least one policy; coalloc policies lists them", param_hint="--policy")
     if baseline is not None and baseline not in policies:
@@ -81,7 +81,7 @@ def compare(
     study = partial(
         coalloc.compare,
         instances,
-        with_own(policies),
+        policies,
         objective=objective,
         exact=exact,
         time_limit=time_limit,

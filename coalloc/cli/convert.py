@@ -31,7 +31,9 @@ File = Annotated[
         help="Trace (SWF or sacct, also gzip), IRMaSim workload file, instance file, or example:NAME.",
     ),
 ]
-Source = Annotated[str, Option("--from", metavar="FORMAT", help="Format of FILE: swf, sacct, irmasim or instance.")]
+Source = Annotated[
+    str, Option("--from", metavar="FORMAT", help="Format of FILE: swf, sacct, irmasim, instance, or of a plugin.")
+]
 Target = Annotated[str, Option("--to", metavar="FORMAT", help="Format to write: instance or swf.")]
 PlatformFile = Annotated[
     Path | None,
@@ -171,6 +173,8 @@ def convert(
         accounts += [f"{visible(file)}: {said}"] if said else []
     if source == "instance":
         instance = read_instance(file)
+    elif source not in SOURCES:
+        instance = _read_by_plugin(source, file, platform, processors)
     elif source == "irmasim":
         assert platform is not None  # _check_platform has seen to it
         instance = coalloc.read_irmasim(platform, file, name)
@@ -201,11 +205,27 @@ def convert(
     return ExitCode.DONE
 
 
+def _read_by_plugin(source: str, file: str, platform: Path | None, processors: int | None) -> Instance:
+    """Return what the reader of an installed package makes of a file."""
+    from coalloc.workloads.readers import READERS
+
+    named = platform is not None or processors is not None
+    where = platform_of_trace(file, processors, platform, "--platform")[0] if named else None
+    found = READERS[source](file, where)
+    if not isinstance(found, coalloc.Instance):
+        raise coalloc.CoallocError(
+            f"plugin {source!r} (coalloc.readers) returned no instance, but {type(found).__name__}"
+        )
+    return found
+
+
 def _check_formats(source: str, target: str, schedule: Path | None) -> None:
     """Raise where the formats do not exist, or do not go together."""
-    for option, given, formats in (("--from", source, SOURCES), ("--to", target, TARGETS)):
-        if given not in formats:
-            raise BadParameter(f"must be one of {', '.join(formats)}, got {given!r}", param_hint=option)
+    from coalloc.workloads.readers import READERS
+
+    for option, given, formats, others in (("--from", source, SOURCES, READERS), ("--to", target, TARGETS, ())):
+        if given not in formats and given not in others:
+            raise BadParameter(f"must be one of {', '.join((*formats, *others))}, got {given!r}", param_hint=option)
     if source == target == "instance":
         raise BadParameter(
             "must name the format of the trace (--from swf, sacct or irmasim, or --to swf)", param_hint="--from"

@@ -73,8 +73,11 @@ def explain(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Explain why an instance is infeasible, or what bounds its objective and why jobs wait."""
+    from coalloc.cli.own_classes import objectives_of
+
+    asked = objectives_of(objective)
     given = read_instance(instance)
-    options: dict[str, Any] = {"objective": objective, "links": links, "saturation": saturation, "scope": scope}
+    options: dict[str, Any] = {"objective": asked, "links": links, "saturation": saturation, "scope": scope}
     options |= {"makespan_limit": makespan_limit, "jobs": tuple(job or ()), "time_limit": time_limit}
     options |= {"fixed": read_fixed(fixed, given)}
     options |= {"slot": slot_of(slot), "schedule": None if schedule is None else read_schedule(schedule)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -186,7 +186,7 @@ def simulate(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Simulate an instance or a trace under a scheduling policy and report metrics."""
-    from coalloc.cli.own_policies import SEPARATOR, faults_of, own_policy
+    from coalloc.cli.own_classes import SEPARATOR, faults_of, own_policy
     from coalloc.heuristics.registry import policy_named
 
     if plot is not None:
@@ -215,7 +215,7 @@ def simulate(
 
         require_metered(instance.platform)
     measuring.check_window(instance)
-    blaming = faults_of(policy) if is_own else nullcontext()
+    blaming = faults_of(policy, type(named))
     with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr), blaming:
         if is_own:
             run = coalloc.simulate(instance, named, progress=progress, **engine)

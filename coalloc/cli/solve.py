@@ -43,10 +43,21 @@ Objective = Annotated[
     str | None,
     Option(
         metavar="NAME",
-        help=f"Objective to minimize. With oas one of {', '.join(OBJECTIVES)}; "
+        help=f"Objective to minimize. With oas one of {', '.join(OBJECTIVES.builtin)}, or of a plugin; "
         "for lexicographic optimization several, separated by commas "
-        "(makespan,total-response-time). Each other model has a single objective.",
+        "(makespan,total-response-time). Custom objectives: module:Class, with options in quotes "
+        '("mine:Late by=60"). Each other model has a single objective.',
         show_default="the objective of the model",
+        rich_help_panel=MODEL,
+    ),
+]
+Constraints = Annotated[
+    list[str] | None,
+    Option(
+        "--constraint",
+        metavar="CLASS",
+        help='Custom constraint (oas): module:Class, with options in quotes ("mine:Apart gap=60"). Repeatable.',
+        show_default="none",
         rich_help_panel=MODEL,
     ),
 ]
@@ -228,6 +239,7 @@ def solve(
     model: Model = "oas",
     formulation: Formulation = "auto",
     objective: Objective = None,
+    constraint: Constraints = None,
     slot: Slot = None,
     links: Links = "strict",
     saturation: Saturation = 0.0,
@@ -254,14 +266,19 @@ def solve(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Solve an instance: find a schedule and a lower bound, and prove optimality if the limits allow."""
+    from coalloc.cli.own_classes import faults_of_all, objectives_of, own_constraint
+
     files = ResultFiles(output, result, () if plot is None else (plot,), write_model, progress_plot, certificate)
     _check_outputs(files, inputs=(file, start, fixed))
     _check_formulation(model, formulation, slot)
+    asked = None if objective is None else objectives_of(objective)
+    constraints = tuple(map(own_constraint, constraint or ()))
     instance = read_instance(file)
     modelled: dict[str, Any] = {
         "model": model,
         "formulation": formulation,
-        "objective": tuple(objective.split(",")) if objective and "," in objective else objective,
+        "objective": asked,
+        "constraints": constraints,
         "slot": slot_of(slot),
         "links": links,
         "saturation": saturation,
@@ -280,9 +297,11 @@ def solve(
         "without": without or (),
         "start": None if start is None else read_schedule(start),
     }
-    if write_model is not None:
-        _write_model(instance, modelled, write_model)
-    return show_result(instance, run_solve(instance, modelled | limited, quiet), files, json, verbose)
+    with faults_of_all([*(asked if isinstance(asked, tuple) else [asked]), *constraints]):
+        if write_model is not None:
+            _write_model(instance, modelled, write_model)
+        solved = run_solve(instance, modelled | limited, quiet)
+    return show_result(instance, solved, files, json, verbose)
 
 
 def _check_formulation(model: str, formulation: str, slot: str | None) -> None:

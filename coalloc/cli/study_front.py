@@ -95,11 +95,11 @@ def front(
     from coalloc.studies.front import draw
 
     check_outputs(output, plot, (file,))
-    policies = policies_of(policy)
+    policies = with_own(policies_of(policy))
     study = partial(
         coalloc.studies.energy_front,
         read_instance(file),
-        with_own(policies),
+        policies,
         points=points,
         slot=slot_of(slot),
         scope=scope,

@@ -58,7 +58,7 @@ def _policy_of(text: str, option: str) -> dict[str, Any]:
 
 def with_own(policies: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any] | Policy | Broker]:
     """Return the policies with those of the user's own, ``module:Class``, made from their options."""
-    from coalloc.cli.own_policies import SEPARATOR, own_policy
+    from coalloc.cli.own_classes import SEPARATOR, own_policy
 
     made = dict[str, Any](policies)
     for text, given in policies.items():
@@ -69,12 +69,15 @@ def with_own(policies: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str
 
 
 @contextmanager
-def blaming(policies: Mapping[str, Mapping[str, Any]]) -> Iterator[None]:
-    """Raise what the code of policies of the user's own raises while the block runs as errors of theirs."""
-    from coalloc.cli.own_policies import SEPARATOR, faults_of
+def blaming(policies: Mapping[str, Mapping[str, Any] | Policy | Broker]) -> Iterator[None]:
+    """Raise what the code of policies of the user's own, or of plugins, raises in the block as errors of theirs."""
+    from coalloc.cli.own_classes import faults_of
+    from coalloc.heuristics.registry import POLICIES
 
     with ExitStack() as stack:
-        for name in dict.fromkeys(given["policy"] for given in policies.values()):
-            if SEPARATOR in name:
-                stack.enter_context(faults_of(name))
+        for text, given in policies.items():
+            if not isinstance(given, Mapping):
+                stack.enter_context(faults_of(text.split()[0], type(given)))
+            elif given["policy"] in POLICIES:
+                stack.enter_context(faults_of(given["policy"], POLICIES[given["policy"]].make))
         yield

@@ -1,17 +1,22 @@
 """The policies by name, and how each is made from its options.
 
-A policy with a name is a dataclass whose fields are its options; what their types admit is checked here,
-once for all policies. A policy is imported when it is first asked for: those that solve models load solvers.
+The arguments of its constructor are the options of a policy with a name (the fields of a dataclass); what their types
+admit is checked here, once for all policies. A policy is imported when it is first asked for: those that solve models
+load solvers.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import importlib
+import inspect
 import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import EntryPoint
+from importlib.util import resolve_name
+from operator import attrgetter
 from typing import Any
 
 import pydantic
@@ -22,29 +27,34 @@ from coalloc.documents.sentences import faults_of
 from coalloc.documents.text import nearest
 from coalloc.instance import CoallocError
 from coalloc.simulator.policy import Policy
-from coalloc.simulator.routing import Broker
+from coalloc.simulator.routing import RUNNABLE, Broker
+from coalloc.system.plugins import Registry, home_of
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A policy with a name: its type (``module:class``), what it does, and the fields that the name decides."""
+    """A policy with a name: its type (``module:class``), what it does, and the options that the name decides."""
 
     home: str
     summary: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def module(self) -> str:
+        """The module of the type; that of a policy of coalloc is relative to this folder."""
+        return resolve_name(self.home.partition(":")[0], "coalloc.heuristics")
+
+    @property
     def make(self) -> type[Policy | Broker]:
         """The type of the policy, or of the broker."""
-        module, _, name = self.home.partition(":")
-        found: type[Policy | Broker] = getattr(importlib.import_module(f"coalloc.heuristics.{module}"), name)
+        found: type[Policy | Broker] = attrgetter(self.home.partition(":")[2])(importlib.import_module(self.module))
         return found
 
     @property
     def options(self) -> dict[str, Any]:
         """The options by name, with their defaults."""
-        made: Any = self.make
-        return {f.name: f.default for f in dataclasses.fields(made) if f.init and f.name not in self.fixed}
+        parameters = inspect.signature(self.make).parameters
+        return {name: parameter.default for name, parameter in parameters.items() if name not in self.fixed}
 
     def choices(self, option: str) -> Collection[Any]:
         """Return the values that an option may have, none where they cannot be listed."""
@@ -76,15 +86,15 @@ class Entry:
         return ""
 
     def _hint(self, option: str) -> Any:
-        return typing.get_type_hints(self.make, include_extras=True)[option]
+        return typing.get_type_hints(self.make.__init__, include_extras=True).get(option, Any)
 
 
 def _listed(order: str, summary: str, *, skip: bool = False) -> Entry:
     fixed = {"queue_order": order}
-    return Entry("classics:ListPolicy", summary, {**fixed, "skip": True} if skip else fixed)
+    return Entry(".classics:ListPolicy", summary, {**fixed, "skip": True} if skip else fixed)
 
 
-POLICIES: Mapping[str, Entry] = {
+BUILTIN: Mapping[str, Entry] = {
     "fcfs": _listed(
         "fcfs", "first come, first served: start jobs in arrival order; stop at the first that does not fit"
     ),
@@ -95,23 +105,42 @@ POLICIES: Mapping[str, Entry] = {
     ),
     "spt": _listed("spt", "shortest processing time first, by requested walltime"),
     "lpt": _listed("lpt", "longest processing time first, by requested walltime"),
-    "easy": Entry("backfilling:Easy", "EASY backfilling: fill gaps without delaying the first waiting job"),
+    "easy": Entry(".backfilling:Easy", "EASY backfilling: fill gaps without delaying the first waiting job"),
     "conservative": Entry(
-        "conservative:Conservative", "conservative backfilling: fill gaps without delaying any waiting job"
+        ".conservative:Conservative", "conservative backfilling: fill gaps without delaying any waiting job"
     ),
-    "mesd": Entry("mesd:Mesd", "minimum execution slowdown: batches of jobs, next the job with the least slowdown"),
-    "pas": Entry("pas:Pas", "packages: start as many jobs as fit together, allocated by PAS, CBS or JPR"),
+    "mesd": Entry(".mesd:Mesd", "minimum execution slowdown: batches of jobs, next the job with the least slowdown"),
+    "pas": Entry(".pas:Pas", "packages: start as many jobs as fit together, allocated by PAS, CBS or JPR"),
     "oas": Entry(
-        "oas:Oas", "ordering and allocation: reschedule the head of the queue at every event to minimise the makespan"
+        ".oas:Oas", "ordering and allocation: reschedule the head of the queue at every event to minimise the makespan"
     ),
-    "pcbe": Entry("pcbe:Pcbe", "greedy for energy or the energy-delay product: each job on its best single node"),
+    "pcbe": Entry(".pcbe:Pcbe", "greedy for energy or the energy-delay product: each job on its best single node"),
     "node-list": Entry(
-        "node_list:NodeList", "jobs in order, each on the first node with room; stop at the first job without one"
+        ".node_list:NodeList", "jobs in order, each on the first node with room; stop at the first job without one"
     ),
-    "loras": Entry("loras:Loras", "select jobs and nodes in configurable orders; supports time-shared nodes"),
-    "list": Entry("classics:ListPolicy", "start jobs in a configurable order; stop at or skip jobs that do not fit"),
-    "grid": Entry("grid:Grid", "a broker assigns each arriving job to a cluster; every cluster has a local scheduler"),
+    "loras": Entry(".loras:Loras", "select jobs and nodes in configurable orders; supports time-shared nodes"),
+    "list": Entry(".classics:ListPolicy", "start jobs in a configurable order; stop at or skip jobs that do not fit"),
+    "grid": Entry(".grid:Grid", "a broker assigns each arriving job to a cluster; every cluster has a local scheduler"),
 }
+"""The policies of coalloc by name."""
+
+
+def _adopted(kind: type, found: Any, point: EntryPoint) -> Entry:
+    """Return the entry of a policy, or broker, of an installed package; raise where it is none."""
+    if not inspect.isclass(found):
+        raise TypeError(f"must be a class, got {picture_of(found)}")
+    entry = Entry(home_of(point), inspect.cleandoc(found.__doc__ or "").partition("\n\n")[0].replace("\n", " "))
+    lacking = [option for option, default in entry.options.items() if default is inspect.Parameter.empty]
+    if lacking:
+        raise TypeError(f"each option must have a default, got none for {', '.join(lacking)}")
+    if not isinstance(found(), kind):
+        raise TypeError(f"is no {kind.__name__.lower()}: it must have {RUNNABLE}")
+    return entry
+
+
+POLICIES = Registry(
+    BUILTIN, {"coalloc.policies": partial(_adopted, Policy), "coalloc.brokers": partial(_adopted, Broker)}
+)
 """Every policy by name."""
 
 
@@ -138,7 +167,7 @@ def policies() -> tuple[str, ...]:
 
 @public
 def policy_named(name: str, options: Mapping[str, Any]) -> Policy | Broker:
-    """Return a built-in policy by name, for use inside a custom policy or broker.
+    """Return a policy by name, for use inside a custom policy or broker.
 
     Parameters
     ----------

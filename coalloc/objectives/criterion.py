@@ -34,7 +34,7 @@ class Criterion:
     def of(cls, problem: Problem, objective: str | Objective) -> Criterion:
         """Return the criterion of an objective, or of its name; raise where one of the user's own is not regular."""
         found = regular_objective(objective)
-        if OBJECTIVES.get(found.name) is not found:
+        if OBJECTIVES.builtin.get(found.name) is not found:
             refuse_irregular(problem, found)
         return cls(problem, found)
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import EntryPoint
+from typing import Any
 
+from coalloc.documents.arguments import picture_of
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError
 from coalloc.objectives.allocations import CoallocatedJobs, UnmetLevels, UsedClusters
 from coalloc.objectives.completion import Makespan, TotalResponseTime
@@ -11,8 +15,9 @@ from coalloc.objectives.due_dates import MaximumLateness, WeightedTardiness
 from coalloc.objectives.metered import Energy, EnergyDelayProduct
 from coalloc.objectives.objective import Objective, RegularObjective
 from coalloc.objectives.waiting import MeanBoundedSlowdown, MeanWait, TotalWeightedResponseTime
+from coalloc.system.plugins import Registry
 
-OBJECTIVES: Mapping[str, Objective] = {
+BUILTIN: Mapping[str, Objective] = {
     objective.name: objective
     for objective in (
         Makespan(),
@@ -29,12 +34,24 @@ OBJECTIVES: Mapping[str, Objective] = {
         EnergyDelayProduct(),
     )
 }
-"""Every objective of model ``oas`` by name."""
+"""The objectives of coalloc by name."""
 
-REGULAR: tuple[str, ...] = tuple(
-    name for name, objective in OBJECTIVES.items() if isinstance(objective, RegularObjective)
-)
+REGULAR: tuple[str, ...] = tuple(name for name, objective in BUILTIN.items() if isinstance(objective, RegularObjective))
 """Names of the regular ones."""
+
+
+def _adopted(found: Any, point: EntryPoint) -> RegularObjective:
+    """Return an objective of an installed package; raise where it is none."""
+    made = found() if isinstance(found, type) else found
+    if not isinstance(made, RegularObjective):
+        raise TypeError(f"must be a RegularObjective, got {picture_of(found)}")
+    if made.name != point.name:
+        raise ValueError(f"the objective has another name, {quoted(made.name)}")
+    return made
+
+
+OBJECTIVES = Registry(BUILTIN, {"coalloc.objectives": _adopted})
+"""Every objective of model ``oas`` by name."""
 
 
 def objective_of(objective: str | Objective) -> Objective:
@@ -50,5 +67,6 @@ def regular_objective(objective: str | Objective) -> RegularObjective:
     """Return :func:`objective_of` where that is regular; raises :class:`CoallocError` where it is not."""
     found = objective_of(objective)
     if not isinstance(found, RegularObjective):
-        raise CoallocError(f"objective of this formulation must be one of {', '.join(REGULAR)}, got {found.name!r}")
+        regular = (name for name, known in OBJECTIVES.items() if isinstance(known, RegularObjective))
+        raise CoallocError(f"objective of this formulation must be one of {', '.join(regular)}, got {found.name!r}")
     return found

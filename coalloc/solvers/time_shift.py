@@ -46,7 +46,7 @@ def shifted(
 
 def _seconds(instance: Instance, slot: float | None, objective: Objective, constraints: Sequence[Constraint]) -> float:
     """Return the seconds by which an instance is shifted."""
-    is_ours = OBJECTIVES.get(objective.name) is objective
+    is_ours = OBJECTIVES.builtin.get(objective.name) is objective
     if not is_ours or instance.local_users or not all(isinstance(kept, KNOWN) for kept in constraints):
         return 0.0
     first = min((instance.origin, *_times(instance, constraints)))

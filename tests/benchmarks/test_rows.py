@@ -46,7 +46,7 @@ def test_cbc_leads_back_as_well(seed):
 
 def test_cbc_is_asked_in_a_way_in_which_its_optima_are_right(monkeypatch):
     pytest.importorskip("pulp", reason="PuLP, whose wheel has a cbc in it, is not installed")
-    (interface,) = ADAPTERS[0].interfaces
+    (interface,) = ADAPTERS["cbc"].interfaces
     solver = pyo.SolverFactory(interface.name, executable=rows.cbc())
     monkeypatch.setattr(pyomo_solver, "find_solver", lambda _: Found("cbc", interface, solver))
     *_, row = rows.given(88)

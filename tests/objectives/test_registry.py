@@ -78,7 +78,7 @@ def test_brute_force_reads_costs_of_others_from_the_registry(monkeypatch):
         def cost(self, job, start, end):
             return start
 
-    monkeypatch.setitem(OBJECTIVES, "last-start", LastStart())
+    monkeypatch.setitem(OBJECTIVES.builtin, "last-start", LastStart())
     # The job that is second starts at the end of the first, best the shorter one: at 2 s.
     instance = one_processor(Job("A", 1, 4.0), Job("B", 1, 2.0))
     assert brute_force_oas(instance, 1.0, "last-start").objective == 2.0

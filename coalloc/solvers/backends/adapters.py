@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from io import StringIO
 from typing import Any
@@ -20,9 +21,11 @@ import pyomo.environ as pyo
 from pyomo.common.log import LoggingIntercept
 from pyomo.opt.base.solvers import UnknownSolver
 
-from coalloc.documents.text import visible
+from coalloc.documents.arguments import picture_of
+from coalloc.documents.text import quoted, visible
 from coalloc.instance import CoallocError
 from coalloc.system.extras import installing, is_installed
+from coalloc.system.plugins import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ _GUROBI: Mapping[str, Any] = {"gap": "MIPGap", "threads": "Threads", "seed": "Se
 _CPLEX: Mapping[str, Any] = {"gap": "mip_tolerances_mipgap", "threads": "threads", "seed": "randomseed"}
 _XPRESS: Mapping[str, Any] = {"gap": "miprelstop", "threads": "threads", "seed": "randomseed"}
 
-ADAPTERS: tuple[Adapter, ...] = (
+BUILTIN: tuple[Adapter, ...] = (
     # With its preprocessing CBC 2.10.3 calls solutions of small models optimal that are not, by HiGHS and brute force;
     # without it none (benchmarks/results/rows.md).
     Adapter(
@@ -169,24 +172,42 @@ ADAPTERS: tuple[Adapter, ...] = (
 )
 """Solvers whose gap, threads and seed are known here."""
 
+
+def _adopted(found: Any, point: EntryPoint) -> Adapter:
+    """Return the adapter of an installed package; raise where it is none."""
+    if not isinstance(found, Adapter):
+        raise TypeError(f"must be an Adapter, got {picture_of(found)}")
+    if found.name != point.name or point.name in _BY_NAME or point.name in HIGHS:
+        raise ValueError(f"its name {quoted(found.name)} is taken, or is not that of the entry point")
+    return found
+
+
+ADAPTERS = Registry({adapter.name: adapter for adapter in BUILTIN}, {"coalloc.solvers": _adopted})
+"""Every solver with an adapter, by name."""
+
 _BY_NAME = {
     name: adapter
-    for adapter in ADAPTERS
+    for adapter in BUILTIN
     for name in (adapter.name, *adapter.aliases, *(interface.name for interface in adapter.interfaces))
 }
+
+
+def _adapter_called(name: str) -> Adapter | None:
+    """Return the adapter of a solver, or of one of its interfaces; None where there is none."""
+    return _BY_NAME.get(name.lower()) or ADAPTERS.get(name)
 
 
 def solver_called(name: str) -> str:
     """Return the name of the solver that a name means, which may be that of one of its interfaces."""
     if name.lower() in HIGHS:
         return "highs"
-    adapter = _BY_NAME.get(name.lower())
+    adapter = _adapter_called(name)
     return adapter.name if adapter is not None else name
 
 
 def find_solver(name: str) -> Found:
     """Return a solver that can be used; raises :class:`CoallocError` where it cannot, and says why."""
-    adapter = _BY_NAME.get(name.lower())
+    adapter = _adapter_called(name)
     found = _found(adapter or Adapter(name, (Interface(name, is_known=False),)))
     if not isinstance(found, str):
         return found
@@ -243,7 +264,7 @@ def list_solvers() -> list[Listed]:
     """Return all solvers with an adapter, HiGHS first."""
     highs = ("time_limit", "work_limit", "gap", "threads", "seed", "start")
     listed = [Listed("highs", True, metadata.version("highspy"), highs)]
-    for adapter in ADAPTERS:
+    for adapter in ADAPTERS.values():
         found = _found(adapter)
         if isinstance(found, str):
             listed.append(Listed(adapter.name, False, reason=found))

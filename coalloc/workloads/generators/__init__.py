@@ -10,24 +10,34 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from coalloc.documents.arguments import Seed, public
+from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.documents.errors import ArgumentError, Fault
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance, InstanceError
+from coalloc.system.plugins import Registry
 from coalloc.workloads.generator import Description, Generator, describe
 
 
 @functools.cache
-def _families() -> Mapping[str, type[Generator]]:
+def _families() -> Registry[type[Generator]]:
     found: dict[str, type[Generator]] = {}
     for module in pkgutil.iter_modules(__path__):
         found |= importlib.import_module(f"{__name__}.{module.name}").GENERATORS
-    return MappingProxyType(dict(sorted(found.items())))
+    return Registry(dict(sorted(found.items())), {"coalloc.generators": _adopted})
+
+
+def _adopted(found: Any, point: EntryPoint) -> type[Generator]:
+    """Return the generator of an installed package; raise where it is none."""
+    if not (isinstance(found, type) and issubclass(found, Generator)):
+        raise TypeError(f"must be a subclass of Generator, got {picture_of(found)}")
+    describe(point.name, found)  # raises where a parameter has no meaning
+    return found
 
 
 def generators() -> Mapping[str, Description]:

@@ -37,7 +37,7 @@ SOLVERS = [
             pytest.mark.skipif(not is_available(adapter.name), reason=f"{adapter.name} needs {adapter.source}"),
         ],
     )
-    for adapter in ADAPTERS
+    for adapter in ADAPTERS.builtin.values()
 ]
 PACKAGES = {"pas": brute_force_pas, "cbs": brute_force_cbs, "jpr": brute_force_jpr}
 
@@ -137,10 +137,10 @@ def test_the_shell_lists_solvers_and_why_one_cannot_be_used(monkeypatch: pytest.
 
     monkeypatch.setenv("PATH", "")
     lines = CliRunner().invoke(app, ["solvers"]).output.splitlines()
-    assert any(line.startswith("highs ") for line in lines)
+    assert any(line.startswith("  highs ") for line in lines)
     listed = {row["name"]: row for row in json.loads(CliRunner().invoke(app, ["solvers", "--json"]).output)}
     assert listed["highs"]["usable"]
     assert listed["glpk"] == {
-        **{"name": "glpk", "usable": False, "version": "", "options": []},
+        **{"name": "glpk", "usable": False, "version": "", "options": [], "used_by": "solver"},
         "reason": "it is not installed; it needs the program glpsol on the PATH",
     }
