@@ -2,10 +2,10 @@
 
     python verify.py instance.json certificate.json
 
-An instance says which jobs are to run on which clusters; a certificate claims that no schedule of it ends before some
-time, says why, and usually holds a schedule that attains that time. This program reads both files, computes everything
-anew from the instance, and believes nothing that a certificate says. It prints what is proved, or the first step that
-is not. Exit codes: 0 proved; 1 not proved; 2 a file cannot be read.
+An instance says which jobs are to run on which clusters; a certificate claims that no schedule of it has an objective
+below some bound, says why, and usually holds a schedule that attains it; or it claims that there is none. This program
+reads both files, computes everything anew from the instance, and believes nothing that a certificate says. It prints
+what is proved, or the first step that is not. Exit codes: 0 proved; 1 not proved; 2 a file cannot be read.
 
 Numbers of a file are exact decimals here, and every computation is one of whole numbers or fractions. Definitions:
 docs/reference-files.md; proofs of the rules, in full: docs/mathematics.md, "Certificates"; an example, and what is left
@@ -26,13 +26,13 @@ import hashlib
 import json
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
-from math import ceil, floor
+from math import ceil, floor, lcm
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,8 +61,22 @@ TIME_TOLERANCE, TIME_PRECISION = Fraction(1, 10**9), Fraction(1, 10**12)
 """A duration that exceeds whole slots by this, s, or by this share of itself, takes these slots."""
 LEAST_TICK, MOST_TOLERANCE, NEVER = Fraction(1, 2**30), Fraction(1, 10**6), 10**11
 """The finest tick, s; the greatest tolerance of short times, s; an outage that ends later, s, ends never."""
-PROOF_TOLERANCE = Fraction(1, 10**6)
-"""Share of a makespan in continuous time by which the bound may be below it."""
+PROOF_TOLERANCE, WRITING_TOLERANCE = Fraction(1, 10**6), Fraction(1, 10**12)
+"""Share of an objective by which the bound may be below it: in continuous time; in slots, for the digits of a file."""
+SLOWDOWN_THRESHOLD = Fraction(10)
+"""Shorter run times count as this in a bounded slowdown, s."""
+FOREVER, IMPOSSIBLE, FINEST_COST = 10**30, 10**4000, 2**100
+"""A time after all others, in units; a cost of what cannot be; units of cost that are 1 of the objective, at most."""
+OBJECTIVES = (
+    "makespan",
+    "maximum-lateness",
+    "total-response-time",
+    "total-weighted-response-time",
+    "mean-wait",
+    "mean-bounded-slowdown",
+    "weighted-tardiness",
+)
+"""The objectives that are covered."""
 
 
 class BadFileError(Exception):
@@ -222,6 +236,10 @@ class Fields:
         inside = self.part(name, {})
         return {key: inside.number(key) for key in list(inside._left)}
 
+    def names(self) -> list[str]:
+        """Return the names of all properties."""
+        return list(self._left)
+
     def has(self, name: str) -> bool:
         """Return whether a property is there and is neither null nor empty."""
         return bool(self._left.get(name))
@@ -293,6 +311,8 @@ class Job:
     bandwidth: Fraction
     arrival: Fraction
     deadline: Fraction | None
+    due_date: Fraction | None
+    weight: Fraction
     after: tuple[str, ...]
     lags: tuple[Lag, ...]
     eligible: tuple[str, ...]
@@ -341,6 +361,8 @@ class Limit:
 
 Place = tuple[int, int, int]
 """A processor: cluster, node of it, and core of that."""
+Ramp = tuple[Fraction, Fraction, Fraction]
+"""A cost by the start: a floor, a slope and an offset. It is ``max(floor, slope * start + offset)``."""
 
 
 @dataclass(frozen=True)
@@ -500,7 +522,7 @@ def _job_of(given: Fields) -> Job:
     for feature in ("slices", "level"):
         if given.has(feature):
             raise NotProvedError(f"not covered: {feature} of jobs")
-    given.ignore("slices", "level", "estimate", "user", "energy_estimate", "weight", "due_date")
+    given.ignore("slices", "level", "estimate", "user", "energy_estimate")
     name, share = given.text("id"), given.number("processing_share", 1)
     first = Shape(given.whole("tasks", least=1), given.number("base_time"), given.amounts("times"))
     others = []
@@ -521,6 +543,8 @@ def _job_of(given: Fields) -> Job:
         bandwidth=given.number("task_bandwidth", 0),
         arrival=given.number("arrival", 0),
         deadline=given.number("deadline", None),
+        due_date=given.number("due_date", None),
+        weight=given.number("weight", 1),
         after=given.texts("after", []),
         lags=tuple(lags),
         eligible=given.texts("eligible", []),
@@ -598,8 +622,8 @@ class Clock:
     @classmethod
     def of(cls, instance: Instance, slot: Fraction | None) -> Clock:
         """Return the clock of an instance; ``slot`` is None for continuous time."""
-        slowest = min(min(group.speed, group.availability) for group in instance.groups)
-        longest = (max(t for s in job.shapes for t in (s.base_time, *s.times.values())) for job in instance.jobs)
+        slowest = min(speed for group in instance.groups for speed in (group.speed, group.availability))
+        longest = [max(t for s in job.shapes for t in (s.base_time, *s.times.values())) for job in instance.jobs]
         waits = (max(Fraction(0), lag.least) for job in instance.jobs for lag in job.lags)
         last = max(
             (
@@ -663,6 +687,57 @@ class Problem:
     clock: Clock
     scope: str
     saturation: Fraction
+    objective: str = "makespan"
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the objective sums what jobs cost; else it is the greatest difference of an end and a time."""
+        return self.objective not in ("makespan", "maximum-lateness")
+
+    def due(self, job: Job) -> Fraction | None:
+        """Return the time that is subtracted from the end of a job, s; None where it does not count, or in sums."""
+        return {"makespan": self.instance.origin, "maximum-lateness": job.due_date}.get(self.objective)
+
+    def _ramp(self, job: Job, duration: int) -> Ramp:
+        """Return what a job costs in a sum by its start, in units: the reported objective is the sum of the costs."""
+        unit, weight, length = self.clock.unit, job.weight, duration * self.clock.unit
+        response, mean = length - job.arrival, Fraction(1, len(self.instance.jobs))
+        if self.objective == "total-response-time":
+            return response, unit, response
+        if self.objective == "total-weighted-response-time":
+            return weight * response, weight * unit, weight * response
+        if self.objective == "mean-wait":
+            return -job.arrival * mean, mean * unit, -job.arrival * mean
+        if self.objective == "mean-bounded-slowdown":
+            share = mean / max(length, SLOWDOWN_THRESHOLD)
+            return mean, share * unit, share * response
+        if self.objective == "weighted-tardiness" and job.due_date is not None:
+            return Fraction(0), weight * unit, weight * (length - job.due_date)
+        return Fraction(0), Fraction(0), Fraction(0)
+
+    @cached_property
+    def exact_ramps(self) -> list[list[Ramp]]:
+        """The ramp of each job at each of its durations."""
+        return [
+            [self._ramp(job, duration) for duration in levels]
+            for job, levels in zip(self.instance.jobs, self.levels, strict=True)
+        ]
+
+    @cached_property
+    def cost_scale(self) -> int:
+        """How many units of cost are 1 of the objective: so many that costs are whole, or more than files state."""
+        scale = lcm(*(part.denominator for of_job in self.exact_ramps for ramp in of_job for part in ramp))
+        return min(scale, FINEST_COST)
+
+    @cached_property
+    def ramps(self) -> list[list[tuple[int, ...]]]:
+        """The ramps in units of cost, rounded down: so no cost is above the exact one."""
+        return [[tuple(floor(part * self.cost_scale) for part in ramp) for ramp in of] for of in self.exact_ramps]
+
+    def cost(self, j: int, n: int, start: int) -> int:
+        """Return what a job costs in a sum at one of its durations from a start on: both never fall with the start."""
+        least, slope, offset = self.ramps[j][n]
+        return max(least, slope * start + offset)
 
     def execution_time(self, job: Job, shape: Shape, groups: Sequence[int]) -> Fraction:
         """Return how long a job runs on some groups, s: the slowest of them decides, and no link saturates."""
@@ -706,8 +781,6 @@ class Problem:
                         raise NotProvedError(f"not covered: the jobs have more than {MOST_MODES:,} modes")
                     mode = self._mode(job, shape, counts)
                     modes += [] if mode is None else [mode]
-            if not modes:
-                raise NotProvedError(f"not covered: job {job.id!r} fits on no part of the platform")
             if any(mode.duration < 1 for mode in modes):
                 raise NotProvedError(f"not covered: job {job.id!r} takes no time")
             found.append(tuple(modes))
@@ -793,8 +866,8 @@ class Row:
     is_placed: bool
 
 
-def latest_end_of(problem: Problem, document: Any) -> int:
-    """Return the latest end, in units, of a schedule that keeps every rule; raise at the first rule that it breaks."""
+def objective_of(problem: Problem, document: Any) -> Fraction:
+    """Return the objective of a schedule that keeps every rule; raise at the first rule that it breaks."""
     given = Fields(document, "certificate.schedule")
     if given.text("format") != "coalloc-schedule" or given.whole("version") not in (1, 2):
         raise BadFileError("certificate.schedule: must be a coalloc-schedule of version 1 or 2")
@@ -804,11 +877,18 @@ def latest_end_of(problem: Problem, document: Any) -> int:
     names = [placement._left.get("job") for placement in placements]
     if sorted(map(str, names)) != sorted(problem.instance.number):
         raise NotProvedError("schedule: it must place every job once")
-    rows, latest = [], 0
+    rows, values = [], list[Fraction]()
     for placement in placements:
-        row, end = _row_of(problem, placement)
+        row, start, duration = _row_of(problem, placement)
         rows.append(row)
-        latest = max(latest, end)
+        j, due = problem.instance.number[row.job.id], problem.due(row.job)
+        if problem.is_sum:
+            least, slope, offset = problem.exact_ramps[j][problem.levels[j].index(duration)]
+            values.append(max(least, slope * start + offset))
+        elif due is not None:
+            values.append((start + duration) * problem.clock.unit - due)
+    if not values:
+        raise NotProvedError(f"not covered: no job counts for objective {problem.objective!r}")
     rows += [
         Row(run.job, run.start, run.end, run.places, _counts(problem.instance, run.places), False)
         for run in problem.instance.running
@@ -816,7 +896,7 @@ def latest_end_of(problem: Problem, document: Any) -> int:
     _check_times(problem, rows)
     _check_processors(problem, rows)
     _check_capacities(problem, rows)
-    return latest
+    return sum(values, Fraction(0)) if problem.is_sum else max(values)
 
 
 def _counts(instance: Instance, places: frozenset[Place]) -> tuple[int, ...]:
@@ -826,8 +906,8 @@ def _counts(instance: Instance, places: frozenset[Place]) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _row_of(problem: Problem, given: Fields) -> tuple[Row, int]:
-    """Return a placement, and its end in units; what concerns its job alone is checked."""
+def _row_of(problem: Problem, given: Fields) -> tuple[Row, int, int]:
+    """Return a placement, its start and its duration in units; what concerns its job alone is checked."""
     instance, clock = problem.instance, problem.clock
     job = instance.jobs[instance.number[given.text("job")]]
     start, end = given.number("start", least=None), given.number("end", least=None)
@@ -859,7 +939,7 @@ def _row_of(problem: Problem, given: Fields) -> tuple[Row, int]:
         raise NotProvedError(f"{what} starts before its arrival")
     if job.deadline is not None and end > job.deadline + clock.tolerance:
         raise NotProvedError(f"{what} ends after its deadline")
-    return Row(job, start, end, places, counts, True), first + mode.duration
+    return Row(job, start, end, places, counts, True), first, mode.duration
 
 
 def _check_times(problem: Problem, rows: Sequence[Row]) -> None:
@@ -953,8 +1033,7 @@ def _tasks(row: Row, where: tuple[int, ...]) -> int:
 # ------------------------------------------------------------------------------------------------------------ 4. cases
 
 
-@dataclass(frozen=True)
-class Delay:
+class Delay(NamedTuple):
     """Job ``late`` starts at least ``least`` units after the end of job ``early``, or after its start."""
 
     early: int
@@ -965,24 +1044,23 @@ class Delay:
 
 @dataclass(frozen=True)
 class Case:
-    """What is assumed of a schedule, to be refuted: it ends by ``limit`` (units), and its jobs keep these ranges.
+    """What is assumed of a schedule, to be refuted: it costs ``budget`` at most, and its jobs keep these ranges.
 
     ``levels`` are the durations that each job may have, by index, ``earliest`` its first start, ``latest`` its last
-    start, ``ends`` its last end, all in units; ``together`` are pairs of jobs that run at one time.
+    start and ``ends`` its last end, in units.
     """
 
     problem: Problem
-    limit: int
+    budget: int
     levels: tuple[tuple[int, ...], ...]
     earliest: tuple[int, ...]
     latest: tuple[int, ...]
     ends: tuple[int, ...]
     delays: frozenset[Delay]
-    together: frozenset[tuple[int, int]] = frozenset()
 
     @classmethod
-    def root(cls, problem: Problem, limit: int) -> Case:
-        """Return the case of all schedules that end by a limit."""
+    def root(cls, problem: Problem, bound: Fraction | None) -> Case:
+        """Return the case of all schedules whose objective is below a bound; of all schedules where that is None."""
         instance, clock = problem.instance, problem.clock
         ended = {run.job.id: run for run in instance.running}
         earliest, ends, delays = [], [], set[Delay]()
@@ -997,17 +1075,21 @@ class Case:
                 else:
                     delays.add(Delay(instance.number[lag.after], j, lag.of_end, least))
             earliest.append(first)
-            ends.append(limit if job.deadline is None else min(limit, clock.latest(job.deadline)))
+            due = problem.due(job)
+            last = [FOREVER if job.deadline is None else clock.latest(job.deadline)]
+            last += [] if bound is None or due is None else [ceil((bound + due) / clock.unit) - 1]
+            ends.append(min(last))
+        budget = 0 if bound is None or not problem.is_sum else ceil(bound * problem.cost_scale) - 1
         levels = tuple(tuple(range(len(of_job))) for of_job in problem.levels)
-        return cls(problem, limit, levels, tuple(earliest), tuple(ends), tuple(ends), frozenset(delays)).propagated
+        return cls(problem, budget, levels, tuple(earliest), tuple(ends), tuple(ends), frozenset(delays)).propagated
+
+    def last(self, j: int, n: int) -> int:
+        """Return the last start of a job at one of its durations."""
+        return min(self.latest[j], self.ends[j] - self.problem.levels[j][n])
 
     def shortest(self, j: int) -> int:
-        """Return the shortest duration that a job may have, units; infinitely long where there is none."""
-        return self.problem.levels[j][self.levels[j][0]] if self.levels[j] else MOST_QUANTITY
-
-    def is_before(self, i: int, j: int) -> bool:
-        """Return whether one job ends before another starts."""
-        return any(d.of_end and d.least >= 0 and (d.early, d.late) == (i, j) for d in self.delays)
+        """Return the shortest duration that a job may have, units; for ever where there is none."""
+        return self.problem.levels[j][self.levels[j][0]] if self.levels[j] else FOREVER
 
     @cached_property
     def propagated(self) -> Case:
@@ -1015,48 +1097,50 @@ class Case:
 
         *Proof.* A job starts no earlier than its earliest start, and takes its shortest duration at least; so another
         that waits for it starts no earlier than their sum, and by the same sum the job itself has to end early enough
-        for the other. Two jobs run at one time only if neither has ended when the other starts, in whole units at
-        least one unit before. A duration that does not fit between earliest start and last end is not had. Each step
-        keeps all schedules of the case, so one may stop after any of them.
+        for the other. A duration that does not fit between earliest start and last end is not had. Each step keeps all
+        schedules of the case, so one may stop after any of them.
         """
-        earliest, latest, ends, case = list(self.earliest), list(self.latest), list(self.ends), self
-        for _ in range(len(earliest) + 1):
+        case = self
+        for _ in range(len(self.levels) + 1):
+            before, earliest, latest, ends = case, list(case.earliest), list(case.latest), list(case.ends)
             for d in self.delays:
                 least = d.least + (case.shortest(d.early) if d.of_end else 0)
                 earliest[d.late] = max(earliest[d.late], earliest[d.early] + least)
                 latest[d.early] = min(latest[d.early], latest[d.late] - least)
                 if d.of_end:
                     ends[d.early] = min(ends[d.early], latest[d.late] - d.least)
-            for i, j in (*self.together, *((j, i) for i, j in self.together)):
-                if case.levels[i]:
-                    longest = self.problem.levels[i][case.levels[i][-1]]
-                    earliest[i] = max(earliest[i], earliest[j] - longest + 1)
-            kept = [
+            latest = [min(last, ends[j] - case.shortest(j)) for j, last in enumerate(latest)]
+            levels = tuple(
                 tuple(n for n in of_job if earliest[j] + self.problem.levels[j][n] <= ends[j])
                 for j, of_job in enumerate(case.levels)
-            ]
-            last = [min(last, ends[j] - case.shortest(j)) for j, last in enumerate(latest)]
-            before, case = (
-                case,
-                replace(self, levels=tuple(kept), earliest=tuple(earliest), latest=tuple(last), ends=tuple(ends)),
             )
-            latest = list(case.latest)
-            if (before.levels, before.earliest, before.latest, before.ends) == (
-                case.levels,
-                case.earliest,
-                case.latest,
-                case.ends,
-            ):
+            case = replace(case, levels=levels, earliest=tuple(earliest), latest=tuple(latest), ends=tuple(ends))
+            if case == before:
                 break
         return case
 
     @property
-    def contradiction(self) -> str:
-        """Why no schedule is one of the case, as far as the ranges of its jobs say; nothing where they do not."""
-        for j, job in enumerate(self.problem.instance.jobs):
-            if not self.levels[j] or self.earliest[j] > self.latest[j]:
-                return f"job {job.id!r} cannot start early enough"
-        return ""
+    def is_empty(self) -> bool:
+        """Whether some job has no duration or no start left, so that no schedule is one of the case."""
+        return any(not self.levels[j] or self.earliest[j] > self.latest[j] for j in range(len(self.levels)))
+
+    def split(self, kind: str, j: int, at: int) -> tuple[Case, Case]:
+        """Return the case in which a job has one of its first ``at`` durations, or starts before ``at``; and the other.
+
+        *Proof* that they cover the case: a job has one duration, so it is among the first ones or among the others; it
+        starts before a time, or at that time or later.
+        """
+
+        def put(values: Sequence[Any], value: Any) -> tuple[Any, ...]:
+            return (*values[:j], value, *values[j + 1 :])
+
+        if kind == "level":
+            levels = [tuple(n for n in self.levels[j] if (n < at) == first) for first in (True, False)]
+            first, second = (replace(self, levels=put(self.levels, kept)) for kept in levels)
+        else:
+            first = replace(self, latest=put(self.latest, min(self.latest[j], at - 1)))
+            second = replace(self, earliest=put(self.earliest, max(self.earliest[j], at)))
+        return first.propagated, second.propagated
 
 
 # -------------------------------------------------------------------------------------------------------- 5. resources
@@ -1094,7 +1178,7 @@ class Resources:
             speeds = sorted({group.speed for group in groups}, reverse=True)
             parts = [[g for g, group in enumerate(groups) if group.speed >= speed] for speed in speeds]
         self.processors, self.links = processors, tuple(links)
-        self._problem, self._parts, self._is_least = problem, parts, processors == "speeds"
+        self.problem, self._parts, self._is_least = problem, parts, processors == "speeds"
         self._links = [k for k, link in enumerate(problem.instance.links) if link.name in links]
         capacities = [sum(groups[g].processors for g in part) for part in parts] + [LINK_UNITS] * len(self._links)
         self._shifts, shift = [], 0
@@ -1113,15 +1197,15 @@ class Resources:
         """Return what an allocation takes of each capacity; of links in parts of the limit, rounded down."""
         taken = [sum(counts[g] for g in part) for part in self._parts]
         for k in self._links:
-            limit = self._problem.link_limit(self._problem.instance.links[k])
+            limit = self.problem.link_limit(self.problem.instance.links[k])
             taken.append(floor(loads[k] * LINK_UNITS / limit) if loads[k] else 0)
         return taken
 
     def _options(self, j: int) -> list[tuple[int, ...]]:
         """Return, for each duration of a job, what it may take then: one use, or the use of each mode."""
         of_levels = []
-        for duration in self._problem.levels[j]:
-            modes = [mode for mode in self._problem.modes[j] if mode.duration == duration]
+        for duration in self.problem.levels[j]:
+            modes = [mode for mode in self.problem.modes[j] if mode.duration == duration]
             uses = [self._amounts(mode.counts, mode.loads) for mode in modes]
             if self._is_least:
                 uses = [[min(column) for column in zip(*uses, strict=True)]]
@@ -1130,8 +1214,8 @@ class Resources:
 
     def of_running(self, run: Running) -> int:
         """Return what a job takes that runs already."""
-        counts = _counts(self._problem.instance, run.places)
-        return self._packed(self._amounts(counts, self._problem.loads(run.job, self._problem.by_cluster(counts))))
+        counts = _counts(self.problem.instance, run.places)
+        return self._packed(self._amounts(counts, self.problem.loads(run.job, self.problem.by_cluster(counts))))
 
     def greatest(self, prices: Mapping[int, Sequence[int]], steps: Steps) -> int:
         """Return the greatest price of any jobs that fit at one time, each at one duration.
@@ -1142,7 +1226,7 @@ class Resources:
         """
         if self._links:
             worth = [0]
-            for parent, j, n in self._fitting(steps):
+            for parent, j, n in self.fitting(steps):
                 worth.append(worth[parent] + (prices[j][n] if j in prices else 0))
             steps.spend(len(worth))
             return max(worth)
@@ -1160,7 +1244,7 @@ class Resources:
             best = after
         return max(best.values())
 
-    def _fitting(self, steps: Steps) -> list[tuple[int, int, int]]:
+    def fitting(self, steps: Steps) -> list[tuple[int, int, int]]:
         """Return all sets that fit: each as the set that it extends, by number from 1 on, and a job at a duration.
 
         For a set all that its jobs may leave free is kept, in whatever modes: it fits if there is anything.
@@ -1258,36 +1342,120 @@ class RunningSets:
         return found
 
 
-@dataclass
+Piece = tuple[int, int, Mapping[int, Sequence[int]]]
+"""From a time, to a time: what a job, by index, is worth per unit of time at each of its durations, shortest first."""
+
+
 class Table:
-    """Prices per unit of time: of each job, by index, one for each of its durations, the shortest first."""
+    """Prices of jobs in some pieces of time, weighed against costs (:func:`by_prices`).
 
-    resources: Resources
-    prices: dict[int, list[int]]
-    _greatest: int | None = None
+    *Proof* of the inequality. In a piece of time let a job be worth its price there, at its duration, in each unit of
+    time in which it runs. No jobs that run at one time are worth more than the greatest price of jobs that fit together
+    in that piece. So what all jobs are worth after a time t is at most the *room*: the sum over the pieces of that
+    greatest price times what of the piece is after t. A waiting job that starts at S, at t or later, brings its cost,
+    ``weight`` times, and what it is worth: both depend on S and the duration alone, so they sum to no less than the
+    *least* over what S and the duration may be. What runs already has a known cost and worth. Hence
 
-    def greatest(self, steps: Steps) -> int:
-        """Return the greatest price of jobs that fit together, at least 1."""
-        if self._greatest is None:
-            self._greatest = max(1, self.resources.greatest(self.prices, steps))
-        return self._greatest
+        weight * costs so far + worth of what runs + sum of the least of what waits <= weight * budget + room
 
-    def greatest_apart(self, pairs: Sequence[tuple[int, int]], steps: Steps) -> int:
-        """Return it where no two jobs of a pair are in one set: of each pair one is left out, whichever is worse."""
+    in every schedule of a case, and where that is wrong there is none. Jobs without prices and pieces that leave time
+    out only weaken it. With one piece and weight 0 this is the classical bound: no more work than fits by the end.
 
-        def without(out: frozenset[int], left: Sequence[tuple[int, int]]) -> int:
-            if not left:
-                kept = {j: of_job for j, of_job in self.prices.items() if j not in out}
-                return self.resources.greatest(kept, steps)
-            if out & set(left[0]):
-                return without(out, left[1:])
-            return max(without(out | {j}, left[1:]) for j in left[0])
+    The least is found among few starts: between any two of the starts at which a piece begins or ends for the start or
+    the end of the job, or at which its cost begins to rise, cost and worth are linear in S.
+    """
 
-        return max(1, without(frozenset(), pairs))
+    def __init__(self, resources: Resources, weight: int, pieces: Sequence[Piece], steps: Steps) -> None:
+        self.resources, self.weight, self.pieces = resources, weight, pieces
+        self._greatest = [resources.greatest(prices, steps) for *_, prices in pieces]
+        self._steps = steps
+        self._rates = [
+            [[(a, b, prices[j][n]) for a, b, prices in pieces if j in prices] for n in range(len(levels))]
+            for j, levels in enumerate(resources.problem.levels)
+        ]
 
-    def work(self, case: Case, j: int) -> int:
-        """Return the least price of all the time that a job takes: of the durations that it may have in a case."""
-        return min(case.problem.levels[j][n] * self.prices[j][n] for n in case.levels[j])
+    def room(self, time: int) -> int:
+        """Return the greatest worth of all that runs after a time."""
+        return sum(
+            most * max(0, end - max(begin, time))
+            for most, (begin, end, _) in zip(self._greatest, self.pieces, strict=True)
+        )
+
+    def worth(self, j: int, n: int, begin: int, end: int) -> int:
+        """Return what a job at a duration is worth from a time to a time."""
+        worth = 0
+        for first, last, price in self._rates[j][n]:
+            if first < end and begin < last:
+                worth += price * ((last if last < end else end) - (first if first > begin else begin))
+        return worth
+
+    def starts(self, case: Case, j: int, n: int) -> tuple[list[int], list[int]]:
+        """Return the starts that matter for a job at a duration, and the least of each of them and all later ones."""
+        duration, first, last = case.problem.levels[j][n], case.earliest[j], case.last(j, n)
+        floor_, slope, offset = case.problem.ramps[j][n]
+        times = {first, last}
+        for begin, end, _ in self._rates[j][n]:
+            times |= {begin, end, begin - duration, end - duration}
+        if slope:
+            times |= {(floor_ - offset) // slope, -((offset - floor_) // slope)}
+        starts = sorted(time for time in times if first <= time <= last)
+        self._steps.spend(len(starts) * len(self.pieces))
+        least = [self.value(case, j, n, start) for start in starts]
+        for i in range(len(least) - 2, -1, -1):
+            least[i] = min(least[i], least[i + 1])
+        return starts, least
+
+    def value(self, case: Case, j: int, n: int, start: int) -> int:
+        """Return what a job brings with a start and a duration: its weighted cost, and what it is worth."""
+        duration = case.problem.levels[j][n]
+        return self.weight * case.problem.cost(j, n, start) + self.worth(j, n, start, start + duration)
+
+
+class Bound:
+    """A table in a case: whether what is left at a time is more than fits."""
+
+    def __init__(self, table: Table, case: Case) -> None:
+        self.table, self._case = table, case
+        self._most = table.weight * case.budget
+        self._starts = [[(n, *table.starts(case, j, n)) for n in of_job] for j, of_job in enumerate(case.levels)]
+        self._sums: dict[int, tuple[int, int]] = {}
+        self._rooms: dict[int, int] = {}
+
+    def is_exceeded(self, time: int, waiting: int, cost: int, running: Iterable[tuple[int, int, int]]) -> bool:
+        """Return whether the inequality of :class:`Table` is wrong at a time.
+
+        ``waiting`` has the bits of the jobs that wait; ``running`` are end, job and duration of those that run.
+        """
+        if time not in self._rooms:
+            self._rooms[time] = self.table.room(time)
+        total = self.table.weight * cost - self._rooms[time] - self._most
+        for end, j, n in running:
+            total += self.table.worth(j, n, time, end)
+        return total + self._least_of(waiting, time) > 0
+
+    def _least_of(self, waiting: int, time: int) -> int:
+        """Return the sum of the least of jobs that wait; it is kept for all times up to which it stays the same."""
+        jobs = [j for j in range(len(self._starts)) if waiting >> j & 1]
+        if waiting not in self._sums:
+            pairs = [self._least(j, 0) for j in jobs]
+            self._sums[waiting] = sum(least for least, _ in pairs), min((last for _, last in pairs), default=FOREVER)
+        known, until = self._sums[waiting]
+        return known if time <= until else sum(self._least(j, time)[0] for j in jobs)
+
+    def _least(self, j: int, time: int) -> tuple[int, int]:
+        """Return the least of a job that starts at a time or later, and up to which time that stays the same."""
+        best, until = IMPOSSIBLE, FOREVER
+        for n, starts, least in self._starts[j]:
+            if not starts or time > starts[-1]:
+                continue
+            i = bisect_left(starts, time)
+            value = least[i]
+            if i and starts[i] > time:
+                value = min(value, self.table.value(self._case, j, n, time))
+            last = starts[max(k for k in range(i, len(least)) if least[k] == least[i])] if value == least[i] else time
+            if value < best or (value == best and last > until):
+                best, until = value, last
+        return best, until
 
 
 # ------------------------------------------------------------------------------------------------------------ 6. rules
@@ -1316,14 +1484,18 @@ class Proof:
 
     def add_table(self, given: Fields) -> None:
         """Take a table of prices."""
-        resources, prices, inside = self.resources(given), {}, given.part("prices")
+        resources, weight, pieces = self.resources(given), given.whole("weight", 0), []
+        for piece in given.parts("pieces", []):
+            prices, of_jobs = {}, piece.part("prices")
+            for name in of_jobs.names():
+                j = self.job(name, of_jobs.path)
+                prices[j] = of_jobs.wholes(name)
+                if len(prices[j]) != len(self.problem.levels[j]):
+                    raise NotProvedError(f"{of_jobs.path}: job {name!r} has {len(self.problem.levels[j])} durations")
+            pieces.append((piece.whole("from"), piece.whole("to"), prices))
+            piece.end()
         given.end()
-        for name in list(inside._left):
-            j = self.job(name, inside.path)
-            prices[j] = inside.wholes(name)
-            if len(prices[j]) != len(self.problem.levels[j]):
-                raise NotProvedError(f"{inside.path}: job {name!r} has {len(self.problem.levels[j])} durations")
-        self.tables.append(Table(resources, prices))
+        self.tables.append(Table(resources, weight, pieces, self.steps))
 
     def job(self, name: str, path: str) -> int:
         """Return the index of a job."""
@@ -1345,155 +1517,50 @@ class Proof:
         self.steps.spend(100)
         name = given.text("rule")
         if name == "cases":
-            self.split(case, given, depth)
+            kind, j, at = given.text("split"), self.job(given.text("job"), given.path), given.whole("at")
+            proofs = list(given.parts("cases"))
+            if kind not in ("level", "start") or len(proofs) != 2:
+                raise BadFileError(f"{given.path}: must split by level or start, into two cases")
+            for part, proof in zip(case.split(kind, j, at), proofs, strict=True):
+                self.close(part, proof, depth + 1)
         elif name in RULES:
             RULES[name](self, case, given)
         else:
             raise BadFileError(f"{given.path}.rule: must be cases or one of {', '.join(RULES)}")
         given.end()
 
-    def split(self, case: Case, given: Fields, depth: int) -> None:
-        """Check the cases into which a case is split.
 
-        *Proof.* A job has one duration, so it is among the first ones or among the others. It starts before a time, or
-        at that time or later. Of two jobs one ends before the other starts, or the other way round, or they run at one
-        time. So every schedule of the case is one of a case into which it is split.
-        """
-        split = given.part("split")
-        kind, jobs = split.text("kind"), [self.job(name, split.path) for name in split.texts("jobs")]
-        at = 0 if kind == "order" else split.whole("at")
-        split.end()
-        if kind not in ("level", "start", "order") or len(set(jobs)) != len(jobs) or len(jobs) != 1 + (kind == "order"):
-            raise BadFileError(f"{split.path}: must be the level or start of one job, or the order of two")
-        parts = by_split(case, kind, jobs, at)
-        proofs = list(given.parts("cases"))
-        if len(proofs) != len(parts):
-            raise NotProvedError(f"{given.path}.cases: must be {len(parts)}, in the order of the split")
-        for part, proof in zip(parts, proofs, strict=True):
-            self.close(part, proof, depth + 1)
+def by_contradiction(_: Proof, case: Case, given: Fields) -> None:
+    """Rule ``infeasible``: a job has no time left.
 
-
-def by_split(case: Case, kind: str, jobs: Sequence[int], at: int) -> list[Case]:
-    """Return the cases of a split (:meth:`Proof.split`), with what follows in each."""
-
-    def put(values: Sequence[Any], value: Any) -> tuple[Any, ...]:
-        return (*values[: jobs[0]], value, *values[jobs[0] + 1 :])
-
-    j = jobs[0]
-    if kind == "level":
-        levels = [tuple(n for n in case.levels[j] if (n < at) == first) for first in (True, False)]
-        parts = [replace(case, levels=put(case.levels, kept)) for kept in levels]
-    elif kind == "start":
-        parts = [
-            replace(case, latest=put(case.latest, min(case.latest[j], at - 1))),
-            replace(case, earliest=put(case.earliest, max(case.earliest[j], at))),
-        ]
-    else:
-        orders = [(j, jobs[1]), (jobs[1], j)]
-        parts = [replace(case, delays=case.delays | {Delay(early, late, True, 0)}) for early, late in orders]
-        parts.append(replace(case, together=case.together | {(j, jobs[1])}))
-    return [part.propagated for part in parts]
-
-
-def by_contradiction(proof: Proof, case: Case, given: Fields) -> None:
-    """Rule ``infeasible``: a job has no time left, or two that have to run at one time do not fit.
-
-    *Proof.* Ranges hold for every schedule of the case (:attr:`Case.propagated`), and one of them is empty. Or at the
-    time at which the two run, they take no more than there is.
+    *Proof.* Ranges hold for every schedule of the case (:attr:`Case.propagated`), and one of them is empty.
     """
-    if case.contradiction:
-        return
-    everything = Resources(case.problem, "groups", [link.name for link in case.problem.instance.links])
-    for i, j in case.together:
-        uses = [[use for n in case.levels[k] for use in everything.options[k][n]] for k in (i, j)]
-        proof.steps.spend(len(uses[0]) * len(uses[1]))
-        guard = everything.guard
-        if not any((everything.free - a - b) & guard == guard for a in uses[0] for b in uses[1]):
-            return
-    raise NotProvedError(f"{given.path}: the case is not shown to be impossible")
-
-
-def by_longest_job(proof: Proof, case: Case, given: Fields) -> None:
-    """Rule ``longest-job``: a job ends after the limit.
-
-    *Proof.* It starts at its earliest start or later, and takes its shortest duration at least.
-    """
-    j = proof.job(given.text("job"), given.path)
-    if case.levels[j] and case.earliest[j] + case.shortest(j) <= case.limit:
-        raise NotProvedError(f"{given.path}: the job may end at {case.earliest[j] + case.shortest(j)}")
-
-
-def by_chain(proof: Proof, case: Case, given: Fields) -> None:
-    """Rule ``chain``: jobs, each of which waits for the one before it, end after the limit.
-
-    *Proof.* Each starts no earlier than the one before it, plus that one's shortest duration where it waits for the
-    end, plus the least time between them; and no earlier than its earliest start.
-    """
-    jobs = [proof.job(name, given.path) for name in given.texts("jobs")]
-    if not jobs:
-        raise BadFileError(f"{given.path}.jobs: must not be empty")
-    time = case.earliest[jobs[0]]
-    for early, late in pairwise(jobs):
-        waits = [
-            d.least + (case.shortest(early) if d.of_end else 0)
-            for d in case.delays
-            if (d.early, d.late) == (early, late)
-        ]
-        if not waits:
-            raise NotProvedError(f"{given.path}: a job of the chain does not wait for the one before it")
-        time = max(time + max(waits), case.earliest[late])
-    if time + case.shortest(jobs[-1]) <= case.limit:
-        raise NotProvedError(f"{given.path}: the chain may end at {time + case.shortest(jobs[-1])}")
+    if not case.is_empty:
+        raise NotProvedError(f"{given.path}: the case is not shown to be impossible")
 
 
 def by_prices(proof: Proof, case: Case, given: Fields) -> None:
-    """Rule ``prices``: what the jobs of a table are worth does not fit between their earliest start and the limit.
-
-    *Proof.* Let a job be worth its price at its duration in each unit of time in which it runs. In a schedule it is
-    worth, in all, its duration times that price: no less than the least such product w_j of the durations that it may
-    have. All of its jobs run at r or later. At one time no jobs that run are worth more than the greatest price M of
-    jobs that fit together. Hence sum w_j <= M (end - r), and the end, a whole number, is at least
-    r + ceil(sum w_j / M). Jobs that the table leaves out, or prices at 0, only weaken this: so it holds over any subset
-    of the jobs, and over those that arrive at r or later. Pairs that are ``apart`` in the case are in no set.
-    """
-    table, begin = proof.table(given.whole("table"), given.path), given.whole("from", None)
-    apart = []
-    for pair in given.items("apart", []):
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
-            raise BadFileError(f"{given.path}.apart: must be pairs of jobs")
-        i, j = (proof.job(name, given.path) for name in pair)
-        if not (case.is_before(i, j) or case.is_before(j, i)):
-            raise NotProvedError(f"{given.path}.apart: {pair[0]!r} and {pair[1]!r} may run at one time")
-        apart.append((i, j))
-    if case.contradiction:
-        return
-    jobs = [j for j, of_job in table.prices.items() if any(of_job)]
-    first = min((case.earliest[j] for j in jobs), default=0)
-    if begin is not None and begin > first:
-        raise NotProvedError(f"{given.path}.from: a job of the table may start at {first}")
-    if len(apart) > 12:
-        raise NotProvedError(f"{given.path}.apart: at most 12 pairs are supported")
-    greatest = table.greatest_apart(apart, proof.steps) if apart else table.greatest(proof.steps)
-    begin = first if begin is None else begin
-    bound = begin - (-sum(table.work(case, j) for j in jobs) // greatest)
-    if bound <= case.limit:
-        raise NotProvedError(f"{given.path}: the prices show an end at {bound} or later, not after {case.limit}")
+    """Rule ``prices``: what the jobs of a table are worth, and cost, is more than room and budget (:class:`Table`)."""
+    table = proof.table(given.whole("table"), given.path)
+    everything = (1 << len(case.levels)) - 1
+    if not case.is_empty and not Bound(table, case).is_exceeded(0, everything, 0, ()):
+        raise NotProvedError(f"{given.path}: at these prices all jobs may fit")
 
 
 def by_search(proof: Proof, case: Case, given: Fields) -> None:
-    """Rule ``search``: all left-shifted schedules are enumerated, and each ends after the limit; see :class:`Search`.
+    """Rule ``search``: all left-shifted schedules are enumerated, and none is one of the case; see :class:`Search`.
 
     With ``first_half``, a job, only schedules are looked at in which it is in the first half.
 
-    *Proof.* Where all jobs have one earliest start and no other ranges and delays, and nothing runs before, a schedule
-    that ends by the limit may be reversed in time. In it or in its reverse the job has its middle no later than half
-    way between that start and the limit.
+    *Proof.* Where all jobs have one earliest start and one last end, and no costs, other ranges or delays, and nothing
+    runs before, a schedule may be reversed in time. In it or in its reverse the job has its middle no later than half
+    way between that start and that end.
     """
     resources = proof.resources(given)
     tables = [proof.table(number, given.path) for number in given.wholes("tables")]
     name = given.text("first_half", None)
     half = None if name is None else proof.job(name, given.path)
-    if case.contradiction:
+    if case.is_empty:
         return
     if half is not None and not may_reverse(case):
         raise NotProvedError(f"{given.path}.first_half: the schedules of the case cannot be reversed")
@@ -1502,22 +1569,19 @@ def by_search(proof: Proof, case: Case, given: Fields) -> None:
 
 def may_reverse(case: Case) -> bool:
     """Return whether a schedule of a case, reversed in time, is one of the case."""
-    is_free = not (case.delays or case.together or case.problem.instance.running) and len(set(case.earliest)) <= 1
+    is_free = not (case.problem.is_sum or case.delays or case.problem.instance.running)
     latest = [end - case.shortest(j) for j, end in enumerate(case.ends)]
-    return is_free and set(case.ends) <= {case.limit} and list(case.latest) == latest
+    return is_free and len(set(case.earliest)) == len(set(case.ends)) == 1 and list(case.latest) == latest
 
 
 RULES: dict[str, Callable[[Proof, Case, Fields], None]] = {
     "infeasible": by_contradiction,
-    "longest-job": by_longest_job,
-    "chain": by_chain,
     "prices": by_prices,
     "search": by_search,
 }
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """A job at one of its durations: ``level`` is the index of that, ``duration`` is in units."""
 
     number: int
@@ -1530,34 +1594,32 @@ class Node(NamedTuple):
     """A node of a search (:class:`Search`).
 
     ``state`` is the number of its running set, ``waiting`` has the bits of the jobs that wait, ``running`` are (end,
-    option). ``left`` and ``rates`` are those of :meth:`Search.worth_of`; ``idle`` is since when each option has been
-    idle, or -1.
+    option), ``cost`` is what all that was started costs; ``idle`` is since when each option has been idle, or -1.
     """
 
     time: int
     state: int
     waiting: int
-    running: list[tuple[int, int]]
-    left: list[int]
-    rates: list[int]
+    running: tuple[tuple[int, int], ...]
+    cost: int
     idle: list[int]
 
 
 class Search:
-    """Enumerates schedules in the order of time, and leaves what cannot end by the limit.
+    """Enumerates schedules in the order of time, and leaves what cannot be a schedule of the case.
 
     A *node* is a time t, the jobs that were started at t or before, with their starts and durations, and those that
-    wait. Its *schedules* are those of the case, with only these resources, that end by the limit, in which exactly the
-    former start before t or at t as they did, and the latter at t or later. The search shows of each node, one after
-    another, that it has no schedule. At t each option of a waiting job is looked at in turn: first it starts, then it
-    does not. Once all are done, time goes on to the next event t': the end of a job that runs, or the earliest start of
-    one that waits.
+    wait. Its *schedules* are those of the case, with only these resources and without minimum times between jobs, in
+    which exactly the former start before t or at t as they did, and the latter at t or later. The search shows of each
+    node, one after another, that it has no schedule. At t each option of a waiting job is looked at in turn: first it
+    starts, then it does not. Once all are done, time goes on to the next event t': the end of a job that runs, or the
+    earliest start of one that waits.
 
     *Proof* that nothing is missed. Let a schedule of the node start no option at t, but some between t and t', and let
     q be the first of these. From t on nothing ends and no job becomes ready until t', so q was ready at t, and fits
-    from t on beside what runs: it may start at t instead, in the same mode. It ends earlier, so the schedule still ends
-    by the limit, and every job that waits for q still may start. That is a schedule of the node in which q starts at t,
-    of which it was shown before that it has none. So the waiting jobs start at t' or later.
+    from t on beside what runs: it may start at t instead, in the same mode. It ends earlier and costs no more, and
+    every job that waits for q still may start. That is a schedule of the node in which q starts at t, of which it was
+    shown before that it has none. So the waiting jobs start at t' or later.
 
     Which modes the running jobs have is left open: a node has all choices that fit (:class:`RunningSets`), and an
     option starts if one of its modes fits beside one of them; the schedules of the node are those with any of these
@@ -1566,12 +1628,11 @@ class Search:
     Further, an option is *idle since* s if it was ready at s and has always fitted, in each of its modes and beside
     every choice, at every event from s to now. It does not start later while that lasts, and if it would have ended by
     now, the node has no schedule: in either case it may start at s instead, in the same mode, and that node was shown
-    to have none. *Equal jobs*, with the same options and ranges and no delays, start in their order: exchange two of
-    them. *Prices*: see :func:`by_prices`; at t all that waits is still to be done, and what runs up to its end.
-    *Dominance*: node 1 has no schedule, was done with before, is not later than node 2, has the same waiting jobs, and
-    what still runs there at the time of node 2 runs in node 2 as well, at the same duration and as long or longer; and
-    each choice of node 2 for these jobs is one of node 1. Then node 2 has none either: what follows it fits after node
-    1.
+    to have none. *Equal jobs*, with the same options, costs and ranges and no delays, start in their order: exchange
+    two of them. *Prices*: see :class:`Table`. *Dominance*: node 1 has no schedule, was done with before, is not later
+    than node 2 and costs no more, has the same waiting jobs, and what still runs there at the time of node 2 runs in
+    node 2 as well, at the same duration and as long or longer; and each choice of node 2 for these jobs is one of node
+    1. Then node 2 has none either: what follows it fits after node 1, and costs the same.
     Each of these reasons refers to nodes that are done with, so none rests on itself.
     """
 
@@ -1584,54 +1645,41 @@ class Search:
         problem, jobs = case.problem, range(len(case.levels))
         if len(jobs) > MOST_SEARCHED:
             raise NotProvedError(f"a search has more than {MOST_SEARCHED} jobs")
-        self._case, self._limit, self._steps = case, case.limit, steps
-        self._order = sorted(jobs, key=lambda j: (-case.shortest(j) * problem.instance.jobs[j].shapes[0].tasks, j))
-        pairs = [(j, n) for j in self._order for n in case.levels[j]]
+        self._case, self._steps, self.nodes = case, steps, 0
+        order = sorted(jobs, key=lambda j: (-case.shortest(j) * problem.instance.jobs[j].shapes[0].tasks, j))
+        pairs = [(j, n) for j in order for n in case.levels[j]]
         self.options = [Option(number, j, n, problem.levels[j][n]) for number, (j, n) in enumerate(pairs)]
-        uses = [resources.options[j][n] for j, n in pairs]
-        self._uses = uses
+        self._uses = [resources.options[j][n] for j, n in pairs]
         running = [run for run in problem.instance.running if run.start <= 0]
-        self._sets = RunningSets(resources, [*uses, *((resources.of_running(run),) for run in running)], steps)
-        self._running = [(problem.clock.instant(run.end), len(uses) + number) for number, run in enumerate(running)]
-        self._last = list(case.latest)
-        begin = min(case.earliest, default=0)
-        self._latest_of = [case.ends[j] - problem.levels[j][n] for j, n in pairs]
-        if half is not None:
-            for option in (option for option in self.options if option.job == half):
-                middle = (begin + case.limit - option.duration) // 2
-                self._latest_of[option.number] = min(middle, self._latest_of[option.number])
-            self._last[half] = max(self._latest_of[option.number] for option in self.options if option.job == half)
+        held = [(resources.of_running(run),) for run in running]
+        self._sets = RunningSets(resources, [*self._uses, *held], steps)
+        self._running = [(problem.clock.instant(run.end), len(pairs) + number) for number, run in enumerate(running)]
+        self._latest_of = [case.last(j, n) for j, n in pairs]
+        for option in (option for option in self.options if option.job == half):
+            middle = (case.earliest[option.job] + case.ends[option.job] - option.duration) // 2
+            self._latest_of[option.number] = min(middle, self._latest_of[option.number])
+        self._last = [max(self._latest_of[option.number] for option in self.options if option.job == j) for j in jobs]
         self._before = [sum({1 << d.early for d in case.delays if d.late == j and d.of_end}) for j in jobs]
-        self._twins = self._twins_of(half)
-        self._known: dict[int, list[tuple[int, int, dict[int, int]]]] = {}
-        self._most: list[int] = []
-        self._work: list[tuple[int, ...]] = [() for _ in jobs]
-        self._prices: list[tuple[int, ...]] = [() for _ in self.options]
-        self.nodes = 0
-        for table in tables:
+        self._twins = self._twins_of(order, half)
+        self._known: dict[int, list[tuple[int, int, int, dict[int, int]]]] = {}
+        self.bounds: list[Bound] = []
+        costs_alone = [Table(resources, 1, [], steps)] if problem.is_sum else []
+        for table in (*costs_alone, *tables):
             self.add_table(table)
 
     def add_table(self, table: Table) -> None:
         """Bound nodes at the prices of a table as well."""
-        self._most.append(table.greatest(self._steps))
-        zero = [0] * max(map(len, self._case.problem.levels), default=0)
-        levels = self._case.problem.levels
-        for j, allowed in enumerate(self._case.levels):
-            prices = table.prices.get(j, zero)
-            self._work[j] += (min(levels[j][n] * prices[n] for n in allowed),)
-        for option in self.options:
-            self._prices[option.number] += (table.prices.get(option.job, zero)[option.level],)
+        self.bounds.append(Bound(table, self._case))
 
-    def _twins_of(self, half: int | None) -> list[int]:
+    def _twins_of(self, order: Sequence[int], half: int | None) -> list[int]:
         """Return of each job the bits of the jobs before it that are equal to it."""
         case, seen = self._case, dict[Any, int]()
-        tied = (
-            {half} | {j for d in case.delays for j in (d.early, d.late)} | {j for pair in case.together for j in pair}
-        )
-        twins = [0] * len(self._order)
-        for j in (j for j in self._order if j not in tied):
+        tied = {half} | {j for d in case.delays for j in (d.early, d.late)}
+        twins = [0] * len(order)
+        for j in (j for j in order if j not in tied):
             options = tuple((option.duration, self._uses[option.number]) for option in self.options if option.job == j)
-            key = options, case.earliest[j], case.latest[j], case.ends[j]
+            costs = tuple(case.problem.ramps[j][n] for n in case.levels[j])
+            key = options, costs, case.earliest[j], case.latest[j], case.ends[j]
             twins[j] = seen.get(key, 0)
             seen[key] = twins[j] | 1 << j
         return twins
@@ -1639,106 +1687,86 @@ class Search:
     def run(self, path: str) -> None:
         """Go through all nodes; raise where a schedule is found."""
         self._where = path
-        waiting = (1 << len(self._work)) - 1
-        begin = min(self._case.earliest, default=0)
-        state, running = self._sets.add((), frozenset([()])), []
+        begin, running = min(self._case.earliest, default=0), list[tuple[int, int]]()
+        state = self._sets.add((), frozenset([()]))
         for end, number in self._running:
             if end > begin:
                 state = self._sets.start(state, number)
                 running.append((end, number))
                 if state < 0:
                     raise NotProvedError(f"{path}: running jobs take more than there is")
-        left, rates = self.worth_of(waiting, running)
-        self._explore(Node(begin, state, waiting, running, left, rates, [-1] * len(self.options)))
+        waiting = (1 << len(self._last)) - 1
+        self._explore(Node(begin, state, waiting, tuple(running), 0, [-1] * len(self.options)))
 
-    def worth_of(self, waiting: int, running: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
-        """Return, for each table, the worth of all that waits, and of what runs if it ran from 0 on; and a rate.
+    def is_left(self, node: Node) -> bool:
+        """Return whether at some prices more is left to do than fits."""
+        running = self.running_of(node)
+        return any(bound.is_exceeded(node.time, node.waiting, node.cost, running) for bound in self.bounds)
 
-        The rate is what all that runs is worth in one unit of time.
-        """
-        jobs = [j for j in range(len(self._work)) if waiting >> j & 1]
-        going = [(end, self._prices[number]) for end, number in running if number < len(self.options)]
-        left, rates = [], []
-        for k in range(len(self._most)):
-            left.append(sum(self._work[j][k] for j in jobs) + sum(end * prices[k] for end, prices in going))
-            rates.append(sum(prices[k] for _, prices in going))
-        return left, rates
-
-    def _is_left(self, time: int, left: Sequence[int], rates: Sequence[int]) -> bool:
-        """Return whether at some prices more is left to do than fits from a time to the limit."""
-        room = self._limit - time
-        return any(a - time * b > room * m for a, b, m in zip(left, rates, self._most, strict=False))
+    def running_of(self, node: Node) -> list[tuple[int, int, int]]:
+        """Return what was started and runs at a node: end, job and duration (:meth:`Bound.is_exceeded`)."""
+        options = self.options
+        return [(end, options[k].job, options[k].level) for end, k in node.running if k < len(options)]
 
     def _explore(self, node: Node) -> None:
         """Show that a node has no schedule."""
-        case, waiting, held = self._case, node.waiting, 0
-        for _, number in node.running:
-            if number < len(self.options):
-                held |= 1 << self.options[number].job
+        case, free = self._case, len(self.options)
+        held = node.waiting | sum(1 << self.options[number].job for _, number in node.running if number < free)
         ready = [
             option
             for option in self.options
-            if waiting >> option.job & 1
+            if node.waiting >> option.job & 1
             and case.earliest[option.job] <= node.time
-            and not self._before[option.job] & (waiting | held)
+            and not self._before[option.job] & held
         ]
         usable = [o for o in ready if node.idle[o.number] < 0 and node.time <= self._latest_of[o.number]]
         self._decide(usable, 0, ready, node)
 
     def _decide(self, usable: list[Option], first: int, ready: list[Option], node: Node) -> None:
         """Start each option that can start at the time of a node, and then none."""
-        time, state, waiting, running, left, rates, idle = node
         for number in range(first, len(usable)):
             option = usable[number]
             j = option.job
-            if not waiting >> j & 1 or waiting & self._twins[j]:
+            if not node.waiting >> j & 1 or node.waiting & self._twins[j]:
                 continue
-            after = self._sets.start(state, option.number)
+            after = self._sets.start(node.state, option.number)
             if after < 0:
                 continue
-            end, prices = time + option.duration, self._prices[option.number]
-            more = [a + end * p - w for a, p, w in zip(left, prices, self._work[j], strict=False)]
-            rate = [b + p for b, p in zip(rates, prices, strict=False)]
-            if not self._is_left(time, more, rate):
-                started = Node(time, after, waiting ^ 1 << j, [*running, (end, option.number)], more, rate, idle)
+            running = (*node.running, (node.time + option.duration, option.number))
+            cost = node.cost + self._case.problem.cost(j, option.level, node.time)
+            started = Node(node.time, after, node.waiting ^ 1 << j, running, cost, node.idle)
+            if not self.is_left(started):
                 self._decide(usable, number + 1, ready, started)
         self._go_on(ready, node)
 
     def _go_on(self, ready: list[Option], node: Node) -> None:
         """Go on to the next event, where nothing more starts at the time of a node."""
-        time, state, waiting, running, left, rates, _ = node
+        time, state, waiting, running, cost, _ = node
         self.nodes += 1
-        self._steps.spend(20 + len(ready) + len(left))
+        self._steps.spend(20 + len(ready) + len(self.bounds))
         if not waiting:
-            raise NotProvedError(f"{self._where}: with these resources alone, all jobs may end by {self._limit}")
+            raise NotProvedError(f"{self._where}: with these resources alone there may be a schedule")
         later = [e for j, e in enumerate(self._case.earliest) if e > time and waiting >> j & 1]
         if not later and not running:
             return  # nothing that waits is ever ready
         after = min([*later, *(end for end, _ in running)])
-        if self._is_left(after, left, rates):
-            return
         if any(waiting >> j & 1 and after > last for j, last in enumerate(self._last)):
             return
         since = self._idle_since(ready, node, after)
         if since is None:
             return
-        going, held = [], dict[int, int]()
+        going = tuple((end, number) for end, number in running if end > after)
         for end, number in running:
-            if end > after:
-                going.append((end, number))
-                held[number] = end
-                continue
-            state = self._sets.end(state, number)
-            if number < len(self.options):
-                prices = self._prices[number]
-                left = [a - end * p for a, p in zip(left, prices, strict=False)]
-                rates = [b - p for b, p in zip(rates, prices, strict=False)]
-        if self._is_dominated(after, state, waiting, held):
+            if end <= after:
+                state = self._sets.end(state, number)
+        child = Node(after, state, waiting, going, cost, since)
+        held = {number: end for end, number in going}
+        if self.is_left(child) or self._is_dominated(child, held):
             return
-        self._explore(Node(after, state, waiting, going, left, rates, since))
+        self._explore(child)
         of_set = self._known.setdefault(waiting, [])
         if len(of_set) < self.REMEMBERED and len(self._known) < 500_000:
-            of_set.append((after, state, held))
+            of_set.append((after, cost, state, held))
 
     def _idle_since(self, ready: list[Option], node: Node, after: int) -> list[int] | None:
         """Return since when each option has been idle at the next event; None where one would have ended by then."""
@@ -1751,13 +1779,15 @@ class Search:
                     return None
         return since
 
-    def _is_dominated(self, time: int, state: int, waiting: int, held: dict[int, int]) -> bool:
+    def _is_dominated(self, node: Node, held: dict[int, int]) -> bool:
         """Return whether a node that is done with has no schedule, and so this one has none."""
-        for earlier, other, others in self._known.get(waiting, ()):
-            lasting = {number: end for number, end in others.items() if end > time}
-            if earlier <= time and all(held.get(number, 0) >= end for number, end in lasting.items()):
+        for time, cost, state, others in self._known.get(node.waiting, ()):
+            if time > node.time or cost > node.cost:
+                continue
+            lasting = {number: end for number, end in others.items() if end > node.time}
+            if all(held.get(number, 0) >= end for number, end in lasting.items()):
                 kept = frozenset(lasting)
-                if self._sets.only(state, kept)[1] <= self._sets.only(other, kept)[1]:
+                if self._sets.only(node.state, kept)[1] <= self._sets.only(state, kept)[1]:
                     return True
         return False
 
@@ -1767,30 +1797,33 @@ class Search:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a certificate proves: no schedule has its latest end before ``bound``; times in s, bound also in units.
+    """What a certificate proves: no schedule has an objective below ``bound``; there is none where that is None.
 
-    ``latest`` is the latest end of its schedule, None where it has none. ``is_optimal``: that is later than the bound
-    by no more than ``tolerance``.
+    ``objective`` is that of its schedule, None where it has none.
     """
 
     problem: Problem
-    bound: int
-    latest: int | None
+    bound: Fraction | None
+    objective: Fraction | None
     is_same_file: bool
 
     @property
     def tolerance(self) -> Fraction:
-        """What the objective may exceed the bound by, s: nothing in slots."""
-        clock = self.problem.clock
-        if clock.is_slotted or self.latest is None:
-            return Fraction(0)
-        makespan = self.latest * clock.unit - self.problem.instance.origin
-        return max(PROOF_TOLERANCE * makespan, clock.tolerance)
+        """What the objective may exceed the bound by: in continuous time no less than the tolerance of times."""
+        size, clock = abs(self.objective or Fraction(0)), self.problem.clock
+        return WRITING_TOLERANCE * size if clock.is_slotted else max(PROOF_TOLERANCE * size, clock.tolerance)
 
     @property
     def is_optimal(self) -> bool:
         """Whether the schedule is proved optimal."""
-        return self.latest is not None and (self.latest - self.bound) * self.problem.clock.unit <= self.tolerance
+        if self.objective is None or self.bound is None:
+            return False
+        return self.objective - self.bound <= self.tolerance
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to prove: there is no schedule, or the one of the certificate is optimal, if any."""
+        return self.objective is None or self.is_optimal
 
     def lines(self) -> list[str]:
         """Return what is proved, in sentences."""
@@ -1799,13 +1832,14 @@ class Verdict:
         rules = f"{time}, strict links, scope {problem.scope}"
         if problem.saturation:
             rules += f", saturation {shown(problem.saturation)}"
-        lines = [f"proved: no schedule ends before {shown(self.bound * clock.unit)} s ({rules})"]
-        if self.latest is not None:
-            end = self.latest * clock.unit
-            lines.append(f"proved: the schedule is valid, and ends at {shown(end)} s")
-            makespan = shown(end - problem.instance.origin)
+        if self.bound is None:
+            lines = [f"proved: there is no schedule ({rules})"]
+        else:
+            lines = [f"proved: no schedule has a {problem.objective} below {shown(self.bound)} ({rules})"]
+        if self.objective is not None:
+            lines.append(f"proved: the schedule is valid, and its {problem.objective} is {shown(self.objective)}")
             verdict = "proved: it is optimal" if self.is_optimal else "not proved: that it is optimal"
-            lines.append(f"{verdict} (makespan {makespan} s, tolerance {shown(self.tolerance)} s)")
+            lines.append(f"{verdict} (tolerance {shown(self.tolerance)})")
         if not self.is_same_file:
             lines.append("note: the instance file is written otherwise than the one of the certificate, or is another")
         return lines
@@ -1824,29 +1858,29 @@ def verdict_of(instance: Any, certificate: Any, sha256: str = "", most_steps: in
     given.ignore("instance", "provenance")
     is_same_file = given.text("instance_sha256", "") == sha256
     problem = _problem_of(instance_of(instance), given.part("problem"))
-    bound, schedule = given.whole("bound"), given._take("schedule", None)
+    bound = given.number("bound", None, least=None)
+    schedule = given._take("schedule", None)
     proof = Proof(problem, Steps(most_steps))
     for table in given.parts("tables", []):
         proof.add_table(table)
     step = given.part("proof")
     given.end()
-    latest = None if schedule is None else latest_end_of(problem, schedule)
-    if bound > 0:
-        proof.close(Case.root(problem, bound - 1), step)
-    return Verdict(problem, bound, latest, is_same_file)
+    objective = None if schedule is None else objective_of(problem, schedule)
+    proof.close(Case.root(problem, bound), step)
+    return Verdict(problem, bound, objective, is_same_file)
 
 
 def _problem_of(instance: Instance, given: Fields) -> Problem:
     """Return the problem that a certificate is about."""
-    for name, covered in (("objective", "makespan"), ("links", "strict")):
-        if (value := given.text(name)) != covered:
-            raise NotProvedError(f"not covered: {name} {value!r}")
+    objective, links = given.text("objective"), given.text("links")
+    if objective not in OBJECTIVES or links != "strict":
+        raise NotProvedError(f"not covered: objective {objective!r} with links {links!r}")
     slot, scope = given.number("slot", None), given.text("scope")
     saturation = given.number("saturation", 0)
     given.end()
     if scope not in ("platform", "cluster", "node"):
         raise BadFileError(f"{given.path}.scope: must be platform, cluster or node")
-    return Problem(instance, Clock.of(instance, slot), scope, saturation)
+    return Problem(instance, Clock.of(instance, slot), scope, saturation, objective)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -1864,7 +1898,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"not proved: {_one_line(error)}")
         return 1
     print("\n".join(map(_one_line, verdict.lines())))
-    return 0 if verdict.latest is None or verdict.is_optimal else 1
+    return 0 if verdict.is_complete else 1
 
 
 def _one_line(text: object) -> str:

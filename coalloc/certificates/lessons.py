@@ -1,17 +1,14 @@
 """A search of the checker that learns better prices while it runs.
 
-What bounds a node best are the dual prices of the LP of the feasible sets for what is left there. So now and then the
-search looks along its path for a node that such prices would have left, from the first one on, takes the prices, and
-goes on after that node. The checker then goes through the same tree with all prices from the beginning.
+What bounds a node best are the dual prices of an LP for what is left there. So now and then the search looks along its
+path for a node that such prices would have left, from the first one on, takes the prices, and goes on after that node.
+The checker then goes through the same tree with all prices from the beginning.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
 
 from coalloc.verify import Case, Node, Option, Resources, Search, Steps, Table
 
@@ -22,8 +19,8 @@ FEWEST_WAITING = 2
 MOST_TABLES = 32
 """Tables of prices that bound nodes."""
 
-Learn = Callable[[NDArray[np.float64], float], Table | None]
-"""Returns prices at which shares that are left of the jobs do not fit into so many units of time, if there are any."""
+Learn = Callable[[int, int, Sequence[tuple[int, int, int]]], Table | None]
+"""Returns prices for what is left at a time: of jobs that wait, as bits, and that run (``Bound.is_exceeded``)."""
 
 
 class OutOfNodesError(Exception):
@@ -44,7 +41,6 @@ class LearningSearch(Search):
     def __init__(
         self, case: Case, resources: Resources, tables: Sequence[Table], half: int | None, learn: Learn
     ) -> None:
-        self._used: list[Table] = []
         self._hits: list[int] = []
         super().__init__(case, resources, tables, Steps(10**12), half)
         self._learn, self._lesson, self._due = learn, FIRST_LESSON, FIRST_LESSON
@@ -54,29 +50,24 @@ class LearningSearch(Search):
     def add_table(self, table: Table) -> None:
         """Bound nodes at the prices of a table as well."""
         super().add_table(table)
-        self._used.append(table)
         self._hits.append(0)
 
     @property
     def tables(self) -> list[Table]:
         """The tables that ended branches, those of the most branches first."""
-        order = sorted(range(len(self._used)), key=lambda k: -self._hits[k])
-        return [self._used[k] for k in order if self._hits[k]]
+        order = sorted(range(len(self._hits)), key=lambda k: -self._hits[k])
+        return [self.bounds[k].table for k in order if self._hits[k] and self.bounds[k].table.pieces]
 
-    def _is_left(self, time: int, left: Sequence[int], rates: Sequence[int]) -> bool:
-        room = self._limit - time
-        for k, (a, b) in enumerate(zip(left, rates, strict=True)):
-            if a - time * b > room * self._most[k]:
+    def is_left(self, node: Node) -> bool:
+        """Return whether at some prices more is left to do than fits."""
+        running = self.running_of(node)
+        for k, bound in enumerate(self.bounds):
+            if bound.is_exceeded(node.time, node.waiting, node.cost, running):
                 self._hits[k] += 1
                 return True
         return False
 
     def _explore(self, node: Node) -> None:
-        if len(node.left) < len(self._most):  # prices that came since the parent
-            left, rates = self.worth_of(node.waiting, node.running)
-            node = node._replace(left=left, rates=rates)
-            if self._is_left(node.time, left, rates):
-                return
         level = len(self._path)
         self._path.append(node)
         try:
@@ -91,7 +82,7 @@ class LearningSearch(Search):
         if self.nodes >= self._due:
             if self.nodes >= self.max_nodes or time.perf_counter() > self.deadline:
                 raise OutOfNodesError
-            level = self._look() if len(self._most) < MOST_TABLES else None
+            level = self._look() if len(self.bounds) < MOST_TABLES else None
             self._lesson = 2 * self._lesson if level is None else max(FIRST_LESSON, self._lesson // 2)
             self._due = min(self.nodes + self._lesson, self.max_nodes)
             if level is not None:
@@ -100,17 +91,15 @@ class LearningSearch(Search):
 
     def _look(self) -> int | None:
         """Take the prices at which the first node of the path is left; return its level, None where there are none."""
-        for level, (now, _, waiting, running, *_) in enumerate(self._path):
-            left = np.array([float(waiting >> j & 1) for j in range(len(self._work))])
-            for end, number in running:
-                if number < len(self.options):
-                    option = self.options[number]
-                    left[option.job] = (end - now) / option.duration
-            if waiting.bit_count() < FEWEST_WAITING:
+        for level, node in enumerate(self._path):
+            if node.waiting.bit_count() < FEWEST_WAITING:
                 return None
-            table = self._learn(left, float(self._limit - now))
+            running = self.running_of(node)
+            table = self._learn(node.time, node.waiting, running)
             if table is not None:
                 self.add_table(table)
-                if self._is_left(now, *self.worth_of(waiting, running)):
+                if self.bounds[-1].is_exceeded(node.time, node.waiting, node.cost, running):
                     return level
+                self.bounds.pop()
+                self._hits.pop()
         return None

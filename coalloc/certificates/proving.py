@@ -1,28 +1,29 @@
-"""Proves again, in steps that the checker takes, that no schedule ends before the best known one.
+"""Proves again, in steps that the checker takes, that nothing is better than the best known schedule, or feasible.
 
-Prices of the LPs come first, of every release. Where they do not suffice, the schedules are split into cases by the
-durations of a job, as long as that raises the LP, and the checker's own search closes a case that is small enough. All
-that is said here is only a proposal: prices are rounded down to whole numbers, and the checker finds out by itself what
-they prove.
+Prices come first. For the latest end they are those of the LPs of the feasible sets, of every release; where costs or
+deadlines count, those of intervals of time (:mod:`coalloc.certificates.interval_prices`). Where they do not suffice,
+the schedules are split into cases by the durations of a job, as long as that raises the LP, and the checker's own
+search closes a case that is small enough. All that is said here is only a proposal: prices are rounded down to whole
+numbers, and the checker finds out by itself what they prove.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from coalloc.certificates.lessons import LearningSearch, OutOfNodesError
+from coalloc.certificates.interval_prices import IntervalPrices, grid_of
+from coalloc.certificates.lessons import Learn, LearningSearch, OutOfNodesError
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.column_generation import Allowed, ColumnGeneration, all_levels
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, processor_pricing, set_pricing
 from coalloc.solvers.bounds.level_branching import Root, children, split_of
 from coalloc.solvers.bounds.remainder_prices import RemainderPrices, jobs_that_last
-from coalloc.verify import Case, NotProvedError, Resources, Steps, Table, by_split, may_reverse
+from coalloc.verify import Bound, Case, NotProvedError, Resources, Steps, Table, may_reverse
 from coalloc.verify import Problem as CheckedProblem
 
 SCALE = 2**40
@@ -44,70 +45,159 @@ class UnprovedError(Exception):
 
 
 class _OtherResourcesError(Exception):
-    """Speeds alone allow an earlier end, so groups of nodes and links have to count."""
+    """Speeds alone allow what is to be refuted, so groups of nodes and links have to count."""
 
 
-class Prover:
-    """Finds the steps of one proof; ``tables`` are the prices that they refer to, as a certificate has them."""
+class Proposal:
+    """What all proofs share: the problem, the tables that their steps refer to, resources, and the search."""
 
-    def __init__(self, checked: CheckedProblem, problem: Problem, deadline: float) -> None:
-        self._checked, self._problem, self._deadline = checked, problem, deadline
-        self._unit = 1.0 if problem.slot is not None else float(checked.clock.unit)
-        self._jobs = jobs_that_last(problem)
-        self._links = tuple(checked.instance.links[k].name for k in problem.contended_links)
+    def __init__(self, checked: CheckedProblem, links: Sequence[str], deadline: float) -> None:
+        self.checked, self.deadline, self._links = checked, deadline, tuple(links)
+        self.processors = "speeds" if checked.scope == "platform" else "groups"
+        self.tables: list[Table] = []
         self._resources: dict[str, Resources] = {}
-        self._processors = "speeds" if problem.scope == "platform" else "groups"
-        self._kept: list[Table] = []
-        self._kept_remainders: RemainderPrices | None = None
 
-    # ------------------------------------------------------------------ what is proved
+    def resources(self, processors: str | None = None) -> Resources:
+        """Return the resources of a kind, or of the current one."""
+        kind = processors or self.processors
+        if kind not in self._resources:
+            self._resources[kind] = Resources(self.checked, kind, self._links if kind == "groups" else ())
+        return self._resources[kind]
 
-    def proof(self, limit: int) -> tuple[list[Rule], Rule]:
-        """Return tables and steps that show that no schedule ends by a limit, units; raise where none is found."""
-        case = Case.root(self._checked, limit)
-        if case.contradiction:
-            return [], self._by_job(case)
+    def prices(self, table: Table, case: Case) -> Rule | None:
+        """Return the rule of prices where they close a case."""
+        if not Bound(table, case).is_exceeded(0, (1 << len(case.levels)) - 1, 0, ()):
+            return None
+        return {"rule": "prices", "table": self.keep(table)}
+
+    def search(self, case: Case, tables: Sequence[Table], learn: Learn, max_nodes: float = math.inf) -> Rule | None:
+        """Return the search that closes a case with so many nodes; None where it takes more."""
+        half, jobs = None, self.checked.instance.jobs
+        if may_reverse(case):
+            half = max(range(len(jobs)), key=lambda j: (case.shortest(j) * jobs[j].shapes[0].tasks, -j))
+        search = LearningSearch(case, self.resources(), tables, half, learn)
+        search.max_nodes, search.deadline = int(min(max_nodes, 10.0**9)), self.deadline
         try:
-            step = self._by_roots(case) or self._by_cases(case, all_levels(self._jobs.jobs), None, 0)
-        except _OtherResourcesError:
-            self._kept = []
-            step = self._by_cases(case, all_levels(self._jobs.jobs), None, 0)
-        return [self._written(table) for table in self._kept], step
+            search.run("")
+        except OutOfNodesError:
+            if time.perf_counter() > self.deadline:
+                raise UnprovedError("no proof was found within the time limit") from None
+            return None
+        except NotProvedError:
+            if self.processors == "groups":
+                raise UnprovedError("the constraints that the checker counts allow a better schedule") from None
+            self.processors = "groups"
+            raise _OtherResourcesError from None
+        rule = {"rule": "search", **named(self.resources()), "tables": [self.keep(used) for used in search.tables]}
+        return rule if half is None else rule | {"first_half": jobs[half].id}
 
-    def _by_job(self, case: Case) -> Rule:
-        """Return the longest job where that is enough, else that the case is impossible."""
-        for j, job in enumerate(case.problem.instance.jobs):
-            if Case.root(case.problem, 2 * case.limit + 2).earliest[j] + case.problem.levels[j][0] > case.limit:
-                return {"rule": "longest-job", "job": job.id}
+    def keep(self, table: Table) -> int:
+        """Return the number of a table in the certificate."""
+        for number, kept in enumerate(self.tables):
+            if kept is table:
+                return number
+        self.tables.append(table)
+        return len(self.tables) - 1
+
+    def written(self) -> list[Rule]:
+        """Return the tables as a certificate has them."""
+        jobs = self.checked.instance.jobs
+        return [
+            {
+                **named(table.resources),
+                "weight": table.weight,
+                "pieces": [
+                    {"from": begin, "to": end, "prices": {jobs[j].id: list(of_job) for j, of_job in prices.items()}}
+                    for begin, end, prices in table.pieces
+                ],
+            }
+            for table in self.tables
+        ]
+
+
+def named(resources: Resources) -> Rule:
+    """Return the names of resources."""
+    return {"processors": resources.processors, "links": list(resources.links)}
+
+
+def proof_of_costs(proposal: Proposal, case: Case, times: Sequence[int]) -> Rule:
+    """Return how a case with costs or deadlines is closed; ``times`` are those of a known schedule, if any."""
+    if case.is_empty:
         return {"rule": "infeasible"}
+    try:
+        return _by_intervals(proposal, case, times)
+    except _OtherResourcesError:
+        proposal.tables = []
+        return _by_intervals(proposal, case, times)
+
+
+def _by_intervals(proposal: Proposal, case: Case, times: Sequence[int]) -> Rule:
+    """Return prices of intervals of time where they are enough, else the search with them."""
+    begin, everything = min(case.earliest), (1 << len(case.levels)) - 1
+    try:
+        prices = IntervalPrices(case, proposal.resources(), grid_of(case, times))
+    except NotProvedError:  # too many sets
+        return proposal.search(case, [], lambda *_: None) or {}
+
+    def learn(now: int, waiting: int, running: Sequence[tuple[int, int, int]]) -> Table | None:
+        return prices.table(now, waiting, running, proposal.deadline)
+
+    table = learn(begin, everything, ())
+    tables = [] if table is None else [table]
+    rule = None if table is None else proposal.prices(table, case)
+    return rule or proposal.search(case, tables, learn) or {}
+
+
+class LatestEnds:
+    """Finds the steps of a proof that no schedule ends by a limit."""
+
+    def __init__(self, proposal: Proposal, problem: Problem) -> None:
+        self._proposal, self._problem = proposal, problem
+        self._unit = 1.0 if problem.slot is not None else float(proposal.checked.clock.unit)
+        self._jobs = jobs_that_last(problem)
+        self._kept_remainders: tuple[str, RemainderPrices] | None = None
+
+    def proof(self, case: Case) -> Rule:
+        """Return the step that closes the case of all schedules."""
+        if case.is_empty:
+            return {"rule": "infeasible"}
+        try:
+            step = self._by_roots(case)
+            return step or self._by_cases(case, all_levels(self._jobs.jobs), None, 0)
+        except _OtherResourcesError:
+            self._proposal.tables = []
+            return self._by_cases(case, all_levels(self._jobs.jobs), None, 0)
 
     def _by_roots(self, case: Case) -> Rule | None:
         """Return the prices of a release that are enough; None where none are."""
-        sets = FeasibleSets(self._problem)
-        target = (case.limit + 1) * self._unit
-        sets.bound(time_limit=LP_SHARE * (self._deadline - time.perf_counter()), target=target)
+        sets, deadline = FeasibleSets(self._problem), self._proposal.deadline
+        limit = max(case.ends)
+        sets.bound(time_limit=LP_SHARE * (deadline - time.perf_counter()), target=(limit + 1) * self._unit)
         for root in sets.roots:
-            if math.ceil(root.bound / self._unit) <= case.limit * (1 - 1e-5):
+            if math.ceil(root.bound / self._unit) <= limit * (1 - 1e-5):
                 break
-            for processors in dict.fromkeys((self._processors, "groups")):
+            for processors in dict.fromkeys((self._proposal.processors, "groups")):
                 prices = dict(zip(root.suffix.numbers, root.search.values.tolist(), strict=True))
-                table = self._table({j: value for j, value in prices.items() if j >= 0}, processors, case)
-                if self._is_enough(table, case):
-                    return {"rule": "prices", "table": self._keep(table)}
+                table = self._table({j: value for j, value in prices.items() if j >= 0}, case, processors)
+                rule = None if table is None else self._proposal.prices(table, case)
+                if rule is not None:
+                    return rule
         return None
 
     def _by_cases(self, case: Case, allowed: Allowed, parent: tuple[Root, ColumnGeneration] | None, depth: int) -> Rule:
         """Return how a case is closed: by prices, by the search, or by cases of the durations of a job."""
-        if case.contradiction:
+        if case.is_empty:
             return {"rule": "infeasible"}
         root, search = self._solved(allowed, parent)
-        table = self._table(dict(zip(self._jobs.numbers, search.values.tolist(), strict=True)), self._processors, case)
-        if self._is_enough(table, case):
-            return {"rule": "prices", "table": self._keep(table)}
+        table = self._table(dict(zip(self._jobs.numbers, search.values.tolist(), strict=True)), case)
+        rule = None if table is None else self._proposal.prices(table, case)
+        if rule is not None:
+            return rule
         split = split_of(root, allowed, search.level_shares()) if depth < MOST_SPLITS else None
-        found = self._by_search(case, table, math.inf if split is None else FIRST_NODES)
+        tables, learn = [] if table is None else [table], self._learner(case)
+        found = self._proposal.search(case, tables, learn, math.inf if split is None else FIRST_NODES)
         if found is not None or split is None:
-            return found or self._by_search(case, table, math.inf) or {}
+            return found or self._proposal.search(case, tables, learn) or {}
         return self._split(case, allowed, (root, search), split, depth)
 
     def _split(
@@ -115,39 +205,12 @@ class Prover:
     ) -> Rule:
         """Return the cases in which a job has at most a level, and one above it."""
         place, level = split
-        j = self._jobs.numbers[place]
+        j, checked = self._jobs.numbers[place], self._proposal.checked
         longest = self._jobs.jobs[place].durations[level] / self._unit
-        at = sum(duration < longest + 0.5 for duration in self._checked.levels[j])
-        parts = zip(by_split(case, "level", [j], at), children(allowed, place, level), strict=True)
+        at = sum(duration < longest + 0.5 for duration in checked.levels[j])
+        parts = zip(case.split("level", j, at), children(allowed, place, level), strict=True)
         cases = [self._by_cases(part, ranges, parent, depth + 1) for part, ranges in parts]
-        name = self._checked.instance.jobs[j].id
-        return {"rule": "cases", "split": {"kind": "level", "jobs": [name], "at": at}, "cases": cases}
-
-    def _by_search(self, case: Case, table: Table, max_nodes: float) -> Rule | None:
-        """Return the search that closes a case with so many nodes; None where it takes more."""
-        half = None
-        if may_reverse(case):
-            jobs = case.problem.instance.jobs
-            half = max(range(len(jobs)), key=lambda j: (case.shortest(j) * jobs[j].shapes[0].tasks, -j))
-        left = min(max_nodes, 10.0**9)
-        search = LearningSearch(case, self._of(self._processors), [table], half, self._learner(case))
-        search.max_nodes, search.deadline = int(left), self._deadline
-        try:
-            search.run("")
-        except OutOfNodesError:
-            if time.perf_counter() > self._deadline:
-                raise UnprovedError("no proof was found within the time limit") from None
-            return None
-        except NotProvedError:
-            if self._processors == "groups":
-                raise UnprovedError("the constraints that the checker counts allow an earlier end") from None
-            self._processors, self._kept_remainders = "groups", None
-            raise _OtherResourcesError from None
-        rule: Rule = {"rule": "search", **self._named(self._processors)}
-        rule["tables"] = [self._keep(used) for used in search.tables]
-        return rule if half is None else rule | {"first_half": case.problem.instance.jobs[half].id}
-
-    # ------------------------------------------------------------------ prices
+        return {"rule": "cases", "split": "level", "job": checked.instance.jobs[j].id, "at": at, "cases": cases}
 
     def _solved(self, allowed: Allowed, parent: tuple[Root, ColumnGeneration] | None) -> tuple[Root, ColumnGeneration]:
         """Return the LP of all jobs within ranges of levels, solved; ``parent`` is one with wider ranges."""
@@ -159,71 +222,53 @@ class Prover:
         else:
             root, before = parent
             search = root.search_within(allowed, before.values, before.sets)
-        for _ in search.iterations(self._deadline):
+        for _ in search.iterations(self._proposal.deadline):
             pass
         return root, search
 
     def _pricing(self) -> Any:
-        if self._processors == "groups" and self._links:
+        if self._proposal.processors == "groups" and self._problem.contended_links:
             now = time.perf_counter()
-            return set_pricing(self._problem, self._jobs, min(self._deadline, now + MOST_SECONDS_OF_LISTS))
+            return set_pricing(self._problem, self._jobs, min(self._proposal.deadline, now + MOST_SECONDS_OF_LISTS))
         return processor_pricing(self._problem, self._jobs)
 
-    def _learner(self, case: Case) -> Any:
+    def _learner(self, case: Case) -> Learn:
         """Return what gives the search prices for what is left."""
 
-        def learn(left: NDArray[np.float64], room: float) -> Table | None:
-            prices = self._remainders.best(left, self._deadline)
-            if prices is None or float(prices @ left) <= room * self._unit:
+        def learn(now: int, waiting: int, running: Sequence[tuple[int, int, int]]) -> Table | None:
+            left = np.array([float(waiting >> j & 1) for j in range(len(case.levels))])
+            for end, j, n in running:
+                left[j] = (end - now) / case.problem.levels[j][n]
+            prices = self._remainders.best(left, self._proposal.deadline)
+            if prices is None or float(prices @ left) <= (max(case.ends) - now) * self._unit:
                 return None
-            return self._table(dict(enumerate(prices.tolist())), self._processors, case)
+            return self._table(dict(enumerate(prices.tolist())), case)
 
         return learn
 
     @property
     def _remainders(self) -> RemainderPrices:
         """The LP for what is left of the jobs."""
-        if self._kept_remainders is None:
-            self._kept_remainders = RemainderPrices(self._problem, self._jobs, self._pricing())
-        return self._kept_remainders
+        processors = self._proposal.processors
+        if self._kept_remainders is None or self._kept_remainders[0] != processors:
+            self._kept_remainders = processors, RemainderPrices(self._problem, self._jobs, self._pricing())
+        return self._kept_remainders[1]
 
-    def _table(self, values: Mapping[int, float], processors: str, case: Case) -> Table:
+    def _table(self, values: Mapping[int, float], case: Case, processors: str | None = None) -> Table | None:
         """Return what jobs are worth in all, in ticks of the problem, as prices per unit at the durations of a case."""
         prices = {}
         for j, value in values.items():
-            durations = enumerate(self._checked.levels[j])
+            durations = enumerate(case.problem.levels[j])
             worth = SCALE * value / self._unit
-            prices[j] = [int(worth / duration) if n in case.levels[j] else 0 for n, duration in durations]
-        common = max(1, math.gcd(*(price for of_job in prices.values() for price in of_job)))
-        return Table(self._of(processors), {j: [price // common for price in of_job] for j, of_job in prices.items()})
-
-    def _is_enough(self, table: Table, case: Case) -> bool:
-        """Return whether the prices of a table close a case."""
-        jobs = [j for j, of_job in table.prices.items() if any(of_job)]
-        begin = min((case.earliest[j] for j in jobs), default=0)
+            of_job = [int(worth / duration) if n in case.levels[j] else 0 for n, duration in durations]
+            if any(of_job):
+                prices[j] = of_job
+        if not prices:
+            return None
+        common = math.gcd(*(price for of_job in prices.values() for price in of_job))
+        prices = {j: [price // common for price in of_job] for j, of_job in prices.items()}
+        begin, end = min(case.earliest[j] for j in prices), max(case.ends[j] for j in prices)
         try:
-            greatest = table.greatest(Steps(5_000_000))
+            return Table(self._proposal.resources(processors), 0, [(begin, end, prices)], Steps(5_000_000))
         except NotProvedError:  # too many sets
-            return False
-        return begin - (-sum(table.work(case, j) for j in jobs) // greatest) > case.limit
-
-    def _of(self, processors: str) -> Resources:
-        if processors not in self._resources:
-            self._resources[processors] = Resources(self._checked, **self._named(processors))
-        return self._resources[processors]
-
-    def _named(self, processors: str) -> dict[str, Any]:
-        return {"processors": processors, "links": list(self._links) if processors == "groups" else []}
-
-    def _keep(self, table: Table) -> int:
-        """Return the number of a table in the certificate."""
-        for number, kept in enumerate(self._kept):
-            if kept is table:
-                return number
-        self._kept.append(table)
-        return len(self._kept) - 1
-
-    def _written(self, table: Table) -> Rule:
-        jobs = self._checked.instance.jobs
-        prices = {jobs[j].id: of_job for j, of_job in table.prices.items()}
-        return {**self._named(table.resources.processors), "prices": prices}
+            return None

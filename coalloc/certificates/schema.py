@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from coalloc.documents.json_schema import DIALECT, Schema
+from coalloc.verify import OBJECTIVES
 
 NAMES: Schema = {"type": "array", "items": {"type": "string"}}
 COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -23,13 +24,17 @@ def _rule(name: str, required: list[str], **properties: Any) -> Schema:
 
 
 STEP: Schema = {"$ref": "#/$defs/step"}
-SPLIT = _object(["kind", "jobs"], {"kind": {"enum": ["level", "start", "order"]}, "jobs": NAMES, "at": COUNT})
 RULES = [
-    _rule("cases", ["split", "cases"], split=SPLIT, cases={"type": "array", "items": STEP}),
+    _rule(
+        "cases",
+        ["split", "job", "at", "cases"],
+        split={"enum": ["level", "start"]},
+        job={"type": "string"},
+        at=COUNT,
+        cases={"type": "array", "items": STEP},
+    ),
     _rule("infeasible", []),
-    _rule("longest-job", ["job"], job={"type": "string"}),
-    _rule("chain", ["jobs"], jobs=NAMES),
-    _rule("prices", ["table"], table=COUNT, **{"from": COUNT}, apart={"type": "array", "items": NAMES}),
+    _rule("prices", ["table"], table=COUNT),
     _rule(
         "search",
         ["processors", "tables"],
@@ -41,7 +46,7 @@ RULES = [
 PROBLEM = _object(
     ["objective", "links", "scope"],
     {
-        "objective": {"const": "makespan"},
+        "objective": {"enum": list(OBJECTIVES)},
         "slot": {"type": ["number", "null"], "exclusiveMinimum": 0, "description": "Slot, s; null: continuous time."},
         "links": {"const": "strict"},
         "saturation": {"type": "number", "minimum": 0},
@@ -49,6 +54,15 @@ PROBLEM = _object(
     },
 )
 PRICES: Schema = {"type": "object", "additionalProperties": {"type": "array", "items": COUNT}}
+PIECE = _object(["from", "to", "prices"], {"from": COUNT, "to": COUNT, "prices": PRICES})
+TABLE = _object(
+    ["processors"],
+    {
+        **RESOURCES,
+        "weight": {**COUNT, "description": "What a unit of cost counts for, next to prices."},
+        "pieces": {"type": "array", "items": PIECE, "description": "Prices from a time to a time, in slots or ticks."},
+    },
+)
 CERTIFICATE: Schema = {
     "$schema": DIALECT,
     "title": "coalloc-certificate",
@@ -60,8 +74,11 @@ CERTIFICATE: Schema = {
             "instance": {"type": "string", "description": "Name of the instance."},
             "instance_sha256": {"type": "string", "description": "SHA-256 of the canonical instance file."},
             "problem": PROBLEM,
-            "bound": {**COUNT, "description": "No schedule ends before this time, in slots or ticks."},
-            "tables": {"type": "array", "items": _object(["processors", "prices"], {**RESOURCES, "prices": PRICES})},
+            "bound": {
+                "type": ["number", "null"],
+                "description": "No schedule has an objective below this; null: there is no schedule.",
+            },
+            "tables": {"type": "array", "items": TABLE},
             "proof": STEP,
             "schedule": {"type": ["object", "null"], "description": "A coalloc-schedule document."},
             "provenance": {"type": "object", "description": "Method and versions; the checker does not read it."},
