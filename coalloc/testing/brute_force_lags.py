@@ -166,29 +166,32 @@ class LagSearch:
         self._choose(())
 
     def _choose(self, chosen: tuple[int, ...]) -> None:
-        """Choose the options of the other jobs, as long as the fastest ones may improve."""
+        """Choose the options of the other jobs, as long as some may improve."""
 
-        def over(array: Sequence[FloatArray], other: Callable[[FloatArray], float]) -> list[float]:
-            return [float(one[chosen[j]]) if j < len(chosen) else float(other(one)) for j, one in enumerate(array)]
+        def left(array: Sequence[FloatArray]) -> list[FloatArray]:
+            return [one[[chosen[j]]] if j < len(chosen) else one for j, one in enumerate(array)]
 
-        least, most = over(self.durations, np.min), over(self.durations, np.max)
-        is_within = all(math.fsum(over(weights, np.min)) <= limit for weights, limit in self.budgets)
-        if not is_within or self._improving(least, most, self.differences) is None:
+        times = left(self.durations)
+        is_within = all(math.fsum(map(np.min, left(weights))) <= limit for weights, limit in self.budgets)
+        if not is_within or self._improving(times, self.differences) is None:
             return
         if len(chosen) == len(self.durations):
-            self._resolve(chosen, least, self.differences)
+            self._resolve(chosen, [float(time) for (time,) in times], self.differences)
             return
         for option in range(len(self.durations[len(chosen)])):
             self._choose((*chosen, option))
 
-    def _improving(
-        self, least: Sequence[float], most: Sequence[float], differences: Iterable[Difference]
-    ) -> list[float] | None:
-        """Return the earliest starts, by run times of at least and at most so long; None where they are no better."""
+    def _improving(self, times: Sequence[FloatArray], differences: Iterable[Difference]) -> list[float] | None:
+        """Return the earliest starts where each job takes one of some run times; None where they are no better.
+
+        From the same start a longer run may cost less.
+        """
+        least, most = ([float(of(one)) for one in times] for of in (np.min, np.max))
         starts = self._earliest(least, most, [*differences])
         if starts is None:
             return None
-        bound = self.value([(j, start, start + least[j]) for j, start in enumerate(starts)])
+        spans = [[(j, start, start + float(time)) for time in times[j]] for j, start in enumerate(starts)]
+        bound = self.value([min(of_job, key=lambda span: self.value([span])) for of_job in spans])
         return starts if bound < self.best - time_tolerance(bound) else None
 
     def _earliest(
@@ -230,7 +233,7 @@ class LagSearch:
 
     def _resolve(self, chosen: Sequence[int], durations: Sequence[float], differences: Sequence[Difference]) -> None:
         """Take the earliest starts if nothing is taken twice; else forbid each pair of what takes too much."""
-        starts = self._improving(durations, durations, differences)
+        starts = self._improving([np.array([time]) for time in durations], differences)
         if starts is None:
             return
         conflict = self._conflict(chosen, starts, durations)

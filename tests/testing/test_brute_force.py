@@ -18,6 +18,7 @@ from hypothesis import given, settings
 import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Shape, Switch, Window
+from coalloc.instance.constraints import TimeBounds
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up
 from coalloc.testing.brute_force import (
     BruteForceResult,
@@ -641,6 +642,14 @@ def test_the_best_shape_is_found():
         best = brute_force_oas(Instance(platform, jobs), None)
         assert best.schedule is not None
         assert (best.objective, [p.shape for p in best.schedule]) == (objective, shapes)
+
+
+def test_a_longer_run_may_cost_less_of_jobs_that_are_bound_in_time():
+    # Both start at 100 s or later. On a fast node 50 s are run, so (100 + 50) / 50 = 3; on a slow one 200 / 100 = 2.
+    jobs = [Job(name, 1, 50.0) for name in ("J1", "J2")]
+    bounds = [TimeBounds(job.id, earliest_start=100.0) for job in jobs]
+    instance = Instance(one_cluster(0.5, 0.5, 1.0), jobs)
+    assert brute_force_oas(instance, None, "mean-bounded-slowdown", constraints=bounds).objective == 2.0
 
 
 @pytest.mark.parametrize("seed", range(12))
