@@ -34,6 +34,8 @@ SCALARS: dict[str, Any] = {
     "void": None,
     "const char *": ctypes.c_char_p,
 }
+CALLBACKS: dict[str, Any] = {"cost_function": ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, ctypes.c_double)}
+"""What the engine calls back, in the thread that calls it: functions that must not raise."""
 DTYPES: dict[str, np.dtype[Any]] = {
     "int64_t": np.dtype(np.int64),
     "int32_t": np.dtype(np.int32),
@@ -51,7 +53,7 @@ PARAMETER = re.compile(r"(?:const )?(\w+) (\*?)(\w+)(?:\[(.+)\])?$")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a function: a number, an array (then with a ``size``), or an object of the engine."""
+    """A parameter of a function: a number, an array (then with a ``size``), a callback, or an object of the engine."""
 
     name: str
     kind: str
@@ -100,9 +102,9 @@ def _size_of(text: str) -> Callable[[dict[str, int]], int]:
 
 
 class Handle:
-    """An object of the engine, of a kind; freed when nothing refers to it any more, and before those it ``reads``."""
+    """An object of the engine, of a kind; freed when nothing refers to it any more, and before what it ``reads``."""
 
-    def __init__(self, kind: str, address: int, free: Callable[[int], None], reads: tuple[Handle, ...] = ()) -> None:
+    def __init__(self, kind: str, address: int, free: Callable[[int], None], reads: tuple[Any, ...] = ()) -> None:
         self.kind, self.address, self.reads = kind, address, reads
         weakref.finalize(self, free, address)
 
@@ -128,7 +130,7 @@ class Function:
             raise self._fault(-result)
         if made is None:
             return result
-        reads = tuple(argument for argument in arguments if isinstance(argument, Handle))
+        reads = tuple(argument for argument in arguments if isinstance(argument, (Handle, *CALLBACKS.values())))
         return Handle(self.parameters[0].kind, made[0] or 0, self.free, reads)
 
     @cached_property
@@ -145,6 +147,8 @@ class Function:
                     found = argument.kind if isinstance(argument, Handle) else type(argument).__name__
                     raise InternalError(f"{parameter.name} of {self.name} must be a {parameter.kind}, got {found}")
                 yield argument.address
+            elif parameter.kind in CALLBACKS:
+                yield argument  # which ctypes checks
             else:
                 sizes[parameter.name] = number = parameter.number(argument, self.name)
                 yield number
@@ -163,7 +167,7 @@ class Engine:
         for result, name, parameters in DECLARATION.findall(COMMENT.sub("", headers)):
             raw = getattr(library, name)
             listed = [] if parameters == "void" else [Parameter.of(text) for text in parameters.split(",")]
-            raw.argtypes = [ctypes.c_void_p if p.size or p.is_object else SCALARS[p.kind] for p in listed]
+            raw.argtypes = [ctypes.c_void_p if p.size or p.is_object else (CALLBACKS | SCALARS)[p.kind] for p in listed]
             raw.restype = SCALARS[" ".join(result.split())]
             maker = name.removesuffix("_new")
             free = getattr(library, f"{maker}_free") if maker != name else None

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
+from typing import TypeVar
 
 from coalloc.documents.errors import CoallocError
 
+T = TypeVar("T", int, float)
 Windows = list[tuple[int, int]]
 """Windows in order, none of which meets another, in a unit in which all times are whole."""
 
@@ -84,6 +86,15 @@ class Calendar:
         firsts = [*accumulate((first for first, _ in windows), min)]
         return [last for _, last in reversed(windows)], firsts[::-1]
 
+    def spans(self, since: float, until: float) -> Iterator[tuple[float, float]]:
+        """Yield the first and the last allowed start of each window that is not over at a time, s, until another."""
+        windows = _merged(sorted(self.windows))
+        number = math.floor((since - self.offset) / self.period) - 1
+        while (begin := self.offset + number * self.period) <= until:
+            spans = ((begin + first, begin + last) for first, last in windows)
+            yield from ((first, last) for first, last in spans if last >= since and first <= until)
+            number += 1
+
     def allows(self, seconds: float, tolerance: float) -> bool:
         """Return whether a start, s, is allowed; it may be up to ``tolerance`` (s) too early or too late."""
         return self.first_start(seconds, tolerance) - seconds <= tolerance
@@ -142,9 +153,9 @@ def _exact(seconds: float) -> Fraction:
     return rounded if math.isclose(rounded, seconds, rel_tol=4.0 * sys.float_info.epsilon) else Fraction(seconds)
 
 
-def _merged(windows: Iterable[tuple[int, int]]) -> Windows:
+def _merged(windows: Iterable[tuple[T, T]]) -> list[tuple[T, T]]:
     """Return windows in order, as one where they meet."""
-    merged = Windows()
+    merged: list[tuple[T, T]] = []
     for first, last in sorted(windows):
         if merged and first <= merged[-1][1]:
             merged[-1] = merged[-1][0], max(merged[-1][1], last)

@@ -99,17 +99,28 @@ class Criterion:
         """
         if self.objective.counts_ends:
             return end
-        cost = self._own_cost(job, start, end)
-        return cost if self.is_sum else max(cost, self._least_maximum)
+        return max(self._own_cost(job, start, end), self.least_cost)
 
     def _own_cost(self, job: int, start: float, end: float) -> float:
         seconds = self.problem.clock.seconds
         return self.objective.cost(self.problem.jobs[job], seconds(start), seconds(end))
 
     @cached_property
-    def _least_maximum(self) -> float:
-        """What the greatest cost is at the least."""
+    def least_cost(self) -> float:
+        """What no cost counts as less than: what the greatest is at the least; of a sum minus infinity."""
+        if self.is_sum:
+            return -math.inf
         return max((self._alone(j, self._own_cost) for j in range(len(self.problem.jobs))), default=0.0)
+
+    def pieces(self, job: int, duration: float) -> PiecewiseLinear | None:
+        """Return what a job (by index) of a duration (ticks) costs by its end, s; None where no pieces are known.
+
+        The end is in ticks where costs are ends.
+        """
+        if self.objective.counts_ends:
+            first = self.problem.releases[job] + duration
+            return PiecewiseLinear([(first, first)], 1.0)
+        return self.objective.pieces(self.problem.jobs[job], self.problem.clock.seconds(duration))
 
     def ramp(self, job: int, duration: float) -> Ramp | None:
         """Return what a job (by index) of this duration costs by its start, both in ticks; None where it is no ramp."""
@@ -129,8 +140,7 @@ class Criterion:
         """Return a ramp of the ends of a job, s, as one of its starts, ticks."""
         if self.objective.counts_ends:
             return Ramp(-math.inf, 1.0, duration)
-        seconds = self.problem.clock.seconds
-        pieces = self.objective.pieces(self.problem.jobs[job], seconds(duration))
+        seconds, pieces = self.problem.clock.seconds, self.pieces(job, duration)
         ramp = None if pieces is None else ramp_of(pieces, seconds(self.problem.releases[job] + duration))
         if ramp is None:
             return None

@@ -193,6 +193,15 @@ class Problem:
             return self.allowed_slots[j].first_from(int(tick))
         return self.calendars[j].first_start(self.clock.seconds_of(tick), self.base.tolerance) - self.base.shift
 
+    def allowed_spans(self, j: int, first: float, last: float) -> list[tuple[float, float]]:
+        """Return the first and the last tick of each span between two ticks in which its calendar lets a job start."""
+        if self.slot is not None:
+            slots = self.allowed_slots[j].spans(math.floor(first), math.floor(last))
+            return [(float(begin), float(end)) for begin, end in slots]
+        shift = self.base.shift
+        spans = self.calendars[j].spans(self.clock.seconds_of(first), self.clock.seconds_of(last))
+        return [(begin - shift, end - shift) for begin, end in spans]
+
     @property
     def first_slot(self) -> int:
         """The first slot in which a job may run: models have none before it, though arrivals be in Unix time."""

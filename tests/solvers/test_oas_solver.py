@@ -31,7 +31,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
-from coalloc.solvers.search import beam_worker, branch_and_bound, cpsat_beside, sampling, set_tree
+from coalloc.solvers.search import beam_worker, cpsat_beside, deadlines, sampling, set_tree
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.solvers.solve_state import SolveState
 from coalloc.testing.brute_force import brute_force_oas
@@ -219,7 +219,7 @@ def test_no_optimal_sum_of_responses_ends_beyond_the_horizon(drawn: tuple[Instan
 def test_without_a_complete_method_the_search_goes_on_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     # No proof for this one by bounds and simulated annealing, and its model at 1 % is too large to build.
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, "branch and bound", set_tree.METHOD.name, "Pumpkin")
+    without(monkeypatch, set_tree.METHOD.name, "Pumpkin")
     instance = coalloc.generate("thesis-oas", seed=2)
     result = coalloc.solve(instance, slot="1%", time_limit=2.0)
     assert (result.status, result.stopped_by, result.model_size) == ("feasible", "time", None)
@@ -255,7 +255,7 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
     monkeypatch.setattr(cpsat, "start_worker", Worker)
-    without(monkeypatch, "branch and bound", set_tree.METHOD.name)
+    without(monkeypatch, set_tree.METHOD.name)
     rows = [row for row in portfolio.METHODS if row not in (cpsat_beside.EARLY, cpsat_beside.METHOD)]
     monkeypatch.setattr(portfolio, "METHODS", rows)
     monkeypatch.setattr(sampling, "sample", interrupted)
@@ -308,7 +308,7 @@ def test_no_process_is_started_for_which_no_time_is_left(
     monkeypatch.setattr(SolveState, "remaining", property(lambda _: max(0.0, 0.4 - 0.02 * next(looks))))
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
     monkeypatch.setattr(cpsat, "start_worker", lambda _: started.append("CP-SAT"))
-    without(monkeypatch, "branch and bound")
+    without(monkeypatch, set_tree.METHOD.name)
     assert coalloc.solve(coalloc.generate("thesis-oas", seed=2, jobs=24), slot="15%", threads=2).status == "feasible"
     looks = count()
     assert coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2).schedule is not None
@@ -338,10 +338,10 @@ def test_a_work_limit_leaves_no_choice_to_the_clock(helpers: list[Worker]) -> No
 def test_the_other_methods_prove_what_branch_and_bound_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     instance, slot = small_instance(seed)
     found = coalloc.solve(instance, slot=slot)
-    without(monkeypatch, "branch and bound")
+    without(monkeypatch, set_tree.METHOD.name)
     other = coalloc.solve(instance, slot=slot)
     assert (found.status, found.objective) == (other.status, other.objective)
-    assert "branch and bound" not in {point.source for point in other.trace}
+    assert set_tree.METHOD.name not in {point.source for point in other.trace}
 
 
 @pytest.mark.parametrize("slot", ["5%", None])
@@ -361,7 +361,7 @@ def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, s
         return ModelSolution(SolveStatus.UNKNOWN, "interrupt", None, 0.0, ModelSize(0, 0, 0, 0))
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, "branch and bound", "sampling", "list annealing", "large neighbourhood search", "Pumpkin")
+    without(monkeypatch, set_tree.METHOD.name, "sampling", "list annealing", "large neighbourhood search", "Pumpkin")
     result = solve_oas(five(), SolveOptions(slot=slot), run_model=interrupted)
     assert (result.stopped_by, result.status, len(runs)) == ("interrupt", "feasible", 1)
 
@@ -559,7 +559,7 @@ def test_a_bound_after_every_job_has_to_have_ended_is_a_proof(monkeypatch: pytes
 
 def test_that_nothing_ends_in_time_is_proven_whatever_schedules_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     # Without deadlines the least makespan is 2733.3 s; by 2800 s there is a schedule, by 2700 s none.
-    monkeypatch.setattr(portfolio, "METHODS", (branch_and_bound.IN_TIME,))
+    monkeypatch.setattr(portfolio, "METHODS", (deadlines.METHOD,))
     options = SolveOptions(objective="total-response-time", time_limit=10.0, work_limit=10_000)
     assert solve_oas(many_ends_by(2700.0), options, explains=False).status is SolveStatus.INFEASIBLE
     assert solve_oas(many_ends_by(2800.0), options, explains=False).schedule is not None

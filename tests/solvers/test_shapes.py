@@ -10,7 +10,6 @@ from coalloc.problem import discretise
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.pumpkin import Question
 from coalloc.solvers.bounds.simple import least_works, packing
-from coalloc.solvers.search.running_sets import RunningSets
 from coalloc.testing import brute_force_oas, small_feature_instance
 from coalloc.testing.small import SmallSize
 
@@ -132,10 +131,6 @@ def test_sets_are_listed_in_whatever_shape_fits():
 def test_running_sets_count_the_narrowest_shape():
     # Jobs of 4 or 1 tasks, in equal time: four of them run at once on four processors.
     jobs = [Job(f"J{j}", 4, 10.0, shapes=[Shape(1, 10.0)]) for j in range(4)]
-    problem = discretise(Instance(ONE, jobs), None)
-    sets = RunningSets(problem, [0.0] * 4, 100.0)
-    starts = sets.starts(sets.nobody, sets.counts.everything)
-    assert max(len(start.keys) for start in starts) == 4
     assert coalloc.solve(Instance(ONE, jobs)).objective == 10.0
 
 

@@ -1,5 +1,9 @@
 #include "spending.h"
 
+/* Rounds after which a job has no start where its calendar forbids what it has just allowed: clocks so far from 0 that
+   they cannot tell its windows apart. */
+enum { MOST_ROUNDS = 1000 };
+
 /* Numbers of parameters, for faults. */
 enum {
     NUM_JOBS = 1, SLACK = 8, TOLERANCE, SHIFT, LATEST, AWAITED_FIRST, AWAITED, ROW_LEAST = 15, TERM_FIRST, TERM_JOB,
@@ -170,12 +174,14 @@ static double in_calendar(const constraints *c, int64_t calendar, double tick) {
 }
 
 double constraints_start(const constraints *of, int64_t job, double start, double duration, const span *placed) {
-    while (start < INFINITY && start + duration <= of->latest[job]) {
+    int64_t again = 0; /* rounds in which the calendar alone forbade what it had allowed */
+    while (start < INFINITY && start + duration <= of->latest[job] && again < MOST_ROUNDS) {
         double found = start;
         for (int64_t i = of->row_first[job]; i < of->row_first[job + 1]; i++) {
             const int64_t row = of->row_of[i];
             found = later(found, (of->is_apart[row] ? apart : in_sum)(of, row, job, start, duration, placed));
         }
+        again = found > start ? 0 : again + 1;
         if (of->calendar_of[job] >= 0 && found < INFINITY) found = in_calendar(of, of->calendar_of[job], found);
         if (!(found > start)) return start;
         start = found;

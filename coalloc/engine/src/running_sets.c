@@ -139,7 +139,7 @@ static void compare(running_sets *s, int64_t number) {
 static void list(running_sets *s, int64_t number) {
     const running_set *of = s->sets + number;
     const int64_t keys = s->num_job_keys;
-    memset(s->joined + number * keys, 0xFF, (size_t)keys * sizeof(int32_t));
+    memset(s->joined + number * s->num_keys, 0xFF, (size_t)s->num_keys * sizeof(int32_t));
     memset(s->left + number * s->num_keys, 0xFF, (size_t)s->num_keys * sizeof(int32_t));
     for (int64_t p = 0; p < s->num_prices; p++) {
         double rate = 0.0;
@@ -150,7 +150,7 @@ static void list(running_sets *s, int64_t number) {
     int64_t free = s->processors;
     for (int64_t i = 0; i < of->num_members; i++) free -= s->tasks[of->members[i]];
     for (int64_t key = 0; key < keys; key++) {
-        if (s->tasks[key] > free) s->joined[number * keys + key] = NO_SET;
+        if (s->tasks[key] > free) s->joined[number * s->num_keys + key] = NO_SET;
         int64_t c = 0;
         while (c < of->num_choices && fits(s, of->rooms + c * s->num_words, s->most + key * s->num_words)) c++;
         s->always[number * keys + key] = c == of->num_choices;
@@ -166,7 +166,7 @@ static bool has_room_for_set(running_sets *s) {
         size_t size;
     } tables[] = {
         {(void **)&s->sets, sizeof(running_set)},
-        {(void **)&s->joined, (size_t)s->num_job_keys * sizeof(int32_t)},
+        {(void **)&s->joined, (size_t)s->num_keys * sizeof(int32_t)},
         {(void **)&s->left, (size_t)s->num_keys * sizeof(int32_t)},
         {(void **)&s->rates, (size_t)s->num_prices * sizeof(double)},
         {(void **)&s->always, (size_t)s->num_job_keys},
@@ -251,7 +251,7 @@ int64_t running_sets_join(running_sets *of, int64_t set, int64_t key) {
     while (place < from.num_members && from.members[place] <= key) place++;
     if (!draft_joined(of, &from, key, place)) return OUT_OF_MEMORY;
     const int64_t number = of->draft.num_choices ? number_of_draft(of) : NO_SET;
-    if (number >= NO_SET && key < of->num_job_keys) of->joined[set * of->num_job_keys + key] = (int32_t)number;
+    if (number >= NO_SET) of->joined[set * of->num_keys + key] = (int32_t)number;
     return number;
 }
 

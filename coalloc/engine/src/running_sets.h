@@ -1,9 +1,9 @@
 /* Running sets: members that run at one time, with every choice of their modes that fits, each made once and numbered.
 
-   A member is a key, a kind of jobs at a duration; keys of what runs from the beginning come after those of jobs. What a
-   mode uses, and the room that a choice leaves, are numbers side by side in words, with a guard bit above each: what is
-   taken away exceeds no limit, so a number that is too small borrows its own guard. Derivation: docs/mathematics.md,
-   "Branch and bound over extension alternatives", Running sets. */
+   A member is a key, a kind of jobs at a duration; keys of what runs from the beginning, and of blocks to come, are after
+   those of jobs. What a mode uses, and the room that a choice leaves, are numbers side by side in words, with a guard bit
+   above each: what is taken away exceeds no limit, so a number that is too small borrows its own guard. Derivation:
+   docs/mathematics.md, "Branch and bound over extension alternatives", Running sets. */
 
 #ifndef RUNNING_SETS_H
 #define RUNNING_SETS_H
@@ -67,7 +67,7 @@ int64_t running_sets_join(running_sets *of, int64_t set, int64_t key);
 int64_t running_sets_leave(running_sets *of, int64_t set, int64_t key);
 
 static inline int64_t joined(running_sets *of, int64_t set, int64_t key) {
-    const int64_t found = of->joined[set * of->num_job_keys + key];
+    const int64_t found = of->joined[set * of->num_keys + key];
     return found == UNKNOWN ? running_sets_join(of, set, key) : found;
 }
 

@@ -17,15 +17,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.engine import engine
 from coalloc.objectives import Criterion
-from coalloc.problem import Assignment
+from coalloc.problem import Assignment, Problem
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds.column_generation import IMPROVEMENT, Set
 from coalloc.solvers.bounds.feasible_set import set_pricing, sets_of_schedules
@@ -39,8 +40,6 @@ MOST_JOBS = 24
 """Jobs up to which it is tried: the LP has a column for each two of them."""
 SHARE = 0.2
 """Share of the remaining time of a portfolio after which it stops."""
-NO_ROOM = 1e-12
-"""Share of the machine below which nothing is worked on."""
 WHOLE = 1e-6
 """How far above a whole number a bound may be before it is rounded up."""
 ROUNDING = 1e-9
@@ -88,56 +87,16 @@ class Held(NamedTuple):
     share: float
 
 
-def least_cost(works: Sequence[Work], now: float, held: Sequence[Held]) -> float:
+def least_cost(works: Sequence[Work], now: float, held: Sequence[Held] = ()) -> float:
     """Return what all work costs at the least from an instant on: the largest ratio that is there goes first.
 
     ``works`` are in descending order of their ratios, which are no less than 0, ``held`` in the order of the ends.
     """
-    arrivals = sorted({release for _, _, release in works if release > now}, reverse=True)
-    if arrivals:
-        return _with_arrivals(works, now, held, arrivals)
-    free, cost, i, until = 1.0 - sum([of.share for of in held]), 0.0, 0, held[0].end if held else math.inf
-    for ratio, ticks, _ in works:
-        left = ticks
-        while True:
-            done = free * (until - now) if free > NO_ROOM else 0.0
-            if done >= left:
-                break
-            cost += ratio * done * (now + until) / 2.0
-            left, now, free, i = left - done, until, free + held[i].share, i + 1
-            until = held[i].end if i < len(held) else math.inf
-        span = left / free
-        cost += ratio * left * (now + span / 2.0)
-        now += span
-    return cost
-
-
-def _with_arrivals(works: Sequence[Work], now: float, held: Sequence[Held], arrivals: list[float]) -> float:
-    """Return :func:`least_cost` where work arrives later, at instants in descending order."""
-    left = [work.ticks for work in works]
-    free, cost, i, first = 1.0 - sum([of.share for of in held]), 0.0, 0, 0
-    while True:
-        while first < len(left) and left[first] <= 0.0:
-            first += 1
-        if first == len(left):
-            return cost
-        chosen = first
-        while chosen < len(left) and (left[chosen] <= 0.0 or works[chosen].release > now):
-            chosen += 1
-        until = min(held[i].end if i < len(held) else math.inf, arrivals[-1] if arrivals else math.inf)
-        if chosen < len(left) and free > NO_ROOM:
-            span = min(left[chosen] / free, until - now)
-            done = min(left[chosen], span * free)
-            cost += works[chosen].ratio * done * (now + span / 2.0)
-            left[chosen] = left[chosen] - done if span < left[chosen] / free else 0.0
-            now += span
-            if now < until:
-                continue
-        now = max(now, until)
-        while i < len(held) and held[i].end <= now:
-            free, i = free + held[i].share, i + 1
-        while arrivals and arrivals[-1] <= now:
-            arrivals.pop()
+    cost = np.zeros(1)
+    of_works = np.array(works, dtype=float).reshape(-1, 3).T.copy()
+    of_held = np.array(held, dtype=float).reshape(-1, 2).T.copy()
+    engine().costs_of_works(len(works), len(held), now, *of_works, *of_held, cost)
+    return float(cost[0])
 
 
 @dataclass(slots=True)
@@ -160,25 +119,13 @@ class BusyTimes:
         self.values = [0.0] * len(problem.jobs)
         if not suffix.jobs:
             return
-        pricing = set_pricing(problem, suffix, deadline)
-        master = _Master(suffix, [self.lines[j].slope for j in suffix.numbers])
-        master.add(sets_of_schedules(suffix, schedules))
-        while time.perf_counter() < deadline:
-            prices = master.solve(deadline)
-            if prices is None:
-                return
-            priced = pricing.price(master.by_level(prices), deadline)
-            if not 0.0 < priced.value < math.inf:
-                return
-            values = [0.0] * len(problem.jobs)
-            for j, job, price in zip(suffix.numbers, suffix.jobs, prices.tolist(), strict=True):
-                values[j] = price * job.durations[0] / max(1.0, priced.value)
+        search = ValueSearch(problem, suffix, deadline)
+        search.add(sets_of_schedules(suffix, schedules))
+        for values in search.values(self.lines, {}, deadline):
             bound = self._at(values)
             if bound > self.bound:
                 self.bound, self.values = bound, values
             yield self.bound
-            if not master.add(s for s in priced.sets if master.worth(s, prices) > 1.0 + IMPROVEMENT):
-                return
 
     def _at(self, values: Sequence[float]) -> float:
         """Return the bound at values of the jobs."""
@@ -190,23 +137,63 @@ class BusyTimes:
             else:
                 total.append(line.slope * (release + levels[0].duration / 2.0))
         works.sort(key=lambda work: -work.ratio)
-        total.append(least_cost(works, min(problem.releases), ()))
+        total.append(least_cost(works, min(problem.releases)))
         return math.fsum(total) - ROUNDING * sum(map(abs, total))
+
+
+class ValueSearch:
+    """Finds values of the jobs of a suffix, with the sets that were found before."""
+
+    def __init__(self, problem: Problem, suffix: ReleaseSuffix, deadline: float) -> None:
+        self._suffix, self._num_jobs = suffix, len(problem.jobs)
+        self._pricing = set_pricing(problem, suffix, deadline)
+        self._sets: dict[Set, None] = {}
+
+    def add(self, sets: Iterable[Set]) -> bool:
+        """Remember sets; return whether one is new."""
+        number = len(self._sets)
+        self._sets |= dict.fromkeys(tuple(sorted(of)) for of in sets)
+        return len(self._sets) > number
+
+    def values(self, lines: Sequence[Line], held: Mapping[int, float], deadline: float) -> Iterator[list[float]]:
+        """Yield values of all jobs, ticks, ever better for jobs that cost so much by their mean busy times.
+
+        Of ``held`` jobs, by index, so many shares hold the machine first.
+        """
+        jobs, numbers = self._suffix.jobs, self._suffix.numbers
+        master = _Master(self._suffix, [lines[j].slope for j in numbers], [held.get(j, 0.0) for j in numbers])
+        master.add(self._sets)
+        while time.perf_counter() < deadline:
+            prices = master.solve(deadline)
+            if prices is None:
+                return
+            priced = self._pricing.price(master.by_level(prices), deadline)
+            if not 0.0 < priced.value < math.inf:
+                return
+            values = [0.0] * self._num_jobs
+            for j, job, price in zip(numbers, jobs, prices.tolist(), strict=True):
+                values[j] = price * job.durations[0] / max(1.0, priced.value)
+            yield values
+            better = [s for s in priced.sets if master.worth(s, prices) > 1.0 + IMPROVEMENT]
+            self.add(better)
+            if not master.add(better):
+                return
 
 
 class _Master:
     """The LP of the values: columns for each two jobs, and for the price of a tick of each job at its first level."""
 
-    def __init__(self, suffix: ReleaseSuffix, slopes: Sequence[float]) -> None:
+    def __init__(self, suffix: ReleaseSuffix, slopes: Sequence[float], held: Sequence[float]) -> None:
         least = np.array([job.durations[0] for job in suffix.jobs])
         self._shares = [[job.durations[0] / d for d in job.durations] for job in suffix.jobs]
         count = len(least)
-        pairs = [(i, j) for i in range(count) for j in range(i)]
+        pairs = [(i, j) for i in range(count) for j in range(i) if slopes[i] and slopes[j]]
         unit = float(least.max()) * (max(slopes) or 1.0)
         ticks = least / unit
         self._first = len(pairs)
         self._lp = GrowingLp()
-        costs = [-1.0] * len(pairs) + [-a * t / 2.0 for a, t in zip(slopes, ticks.tolist(), strict=True)]
+        own = [a / 2.0 + share * sum(slopes) for a, share in zip(slopes, held, strict=True)]
+        costs = [-1.0] * len(pairs) + [-a * t for a, t in zip(own, ticks.tolist(), strict=True)]
         self._lp.add_columns(costs, [()] * len(costs))
         for column, (i, j) in enumerate(pairs):
             self._lp.add_row(-math.inf, 0.0, [column, self._first + i], [1.0, -slopes[j] * float(ticks[i])])

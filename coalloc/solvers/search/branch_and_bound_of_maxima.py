@@ -1,7 +1,7 @@
-"""The least greatest cost of a job, by the tree of extension alternatives, with a latest end of each job.
+"""The least greatest cost of a job, by the tree of running sets, with a latest end of each job.
 
 A maximum that says until when each job may end for a cost is less than the best known exactly if all jobs end in time
-for less. So the tree (:mod:`coalloc.solvers.search.extension_search`) is searched for any schedule in which they do:
+for less. So the tree (:mod:`coalloc.solvers.search.set_tree`) is searched for any schedule in which they do:
 one that is found is the best known, and its cost the next to go below; where there is none, the best is optimal. The
 bounds of the latest end apply, for it is limited as well.
 Source: J. Carlier, "The one-machine sequencing problem", European Journal of Operational Research 11 (1982), for the
@@ -18,8 +18,8 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
-from coalloc.solvers.search.branch_and_bound import search_in_time
-from coalloc.solvers.search.extension_search import may_search
+from coalloc.solvers.search.deadlines import seek
+from coalloc.solvers.search.set_tree import takes
 from coalloc.solvers.traits import Trait
 
 SHARE = 0.25
@@ -30,11 +30,7 @@ BOUND_SHARE = 0.2
 
 def _run(incumbent: Incumbent) -> None:
     """Find a schedule where none is known, then go below the best cost until nothing does, or limits are reached."""
-    if (
-        not incumbent.best
-        and search_in_time(incumbent, _in_turn(incumbent), BOUND_SHARE, METHOD.name)
-        and not incumbent.best
-    ):
+    if not incumbent.best and seek(incumbent, _in_turn(incumbent), BOUND_SHARE, METHOD.name) and not incumbent.best:
         incumbent.exclude()
     while incumbent.best and not incumbent.is_closed and incumbent.time_left > 0.0:
         known = incumbent.cost
@@ -42,7 +38,7 @@ def _run(incumbent: Incumbent) -> None:
         equal = 2.0 * incumbent.problem.base.tolerance  # costs that are no further apart than that are equal
         step = max(equal, 0.5 * PROOF_TOLERANCE * abs(value))
         limit = AtMost(incumbent.problem.instance, incumbent.criterion.objective, value - step)
-        is_seen = search_in_time(incumbent, _in_turn(incumbent, limit), BOUND_SHARE, METHOD.name)
+        is_seen = seek(incumbent, _in_turn(incumbent, limit), BOUND_SHARE, METHOD.name)
         if incumbent.cost < known:
             continue
         if is_seen:
@@ -62,6 +58,6 @@ METHOD = Method(
     "branch and bound for maxima",
     _run,
     Trait.OTHER_MAXIMUM,
-    lambda incumbent: may_search(incumbent.problem),
+    lambda incumbent: bool(incumbent.problem.jobs) and takes(incumbent.problem),
     share=SHARE,
 )

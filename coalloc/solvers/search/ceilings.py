@@ -10,7 +10,7 @@ import math
 
 from coalloc.problem import Problem
 from coalloc.solvers.result import PROOF_TOLERANCE
-from coalloc.solvers.search.running_sets import RunningSets
+from coalloc.solvers.search.packed_modes import PackedModes
 
 SLOT_NOISE, NOISE = 1e-6, 1e-12
 """What the sums of a bound may lose: in slots, and as a share of its size.
@@ -38,7 +38,7 @@ def beyond_noise(problem: Problem, ceiling: float) -> float:
     return ceiling + (0.0 if problem.slot is None else SLOT_NOISE) + NOISE * ceiling
 
 
-def mirrored_kind(problem: Problem, sets: RunningSets) -> int | None:
+def mirrored_kind(problem: Problem, packed: PackedModes) -> int | None:
     """Return the kind of which it may be asked that it is in the first half of the schedule; None where none may.
 
     Where all jobs are there from the beginning, and nothing else holds or ties them, a schedule may as well be run
@@ -46,5 +46,5 @@ def mirrored_kind(problem: Problem, sets: RunningSets) -> int | None:
     """
     if problem.couples or not problem.has_monotone_capacity or problem.busy or not problem.has_equal_releases:
         return None
-    alone = [kind for kind, of_kind in enumerate(sets.kinds) if len(of_kind) == 1 and sets.durations[kind]]
-    return max(alone, key=lambda kind: sets.tasks(kind) * sets.durations[kind][0], default=None)
+    alone = [kind for kind, of_kind in enumerate(packed.kinds) if len(of_kind) == 1 and packed.durations[kind]]
+    return max(alone, key=lambda kind: packed.tasks(kind) * packed.durations[kind][0], default=None)

@@ -34,7 +34,7 @@ from coalloc.solvers.search import beam_search
 from coalloc.solvers.search.constraint_tables import constraints_of, firsts_of, spend
 from coalloc.solvers.search.problem_tables import Tables
 from coalloc.solvers.search.rounds import anneal_in_rounds
-from coalloc.solvers.traits import Trait
+from coalloc.solvers.traits import LARGE, Trait
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,8 +43,8 @@ FIRST_ROUND, SHORT_ROUND = 100, 25
 """Steps of the first round, per job: in a portfolio, and where lists are counted."""
 MOST_ENTRIES = 20_000
 """Jobs times classes up to which a list is decoded often enough."""
-ROUNDS = 8
-"""Rounds at most."""
+ROUNDS, BRIEF_ROUNDS = 8, 3
+"""Rounds at most, and of the brief annealing before the tree of a sum."""
 LOOK = 0.05
 """Seconds of one call of the engine, about."""
 ASKED = 2
@@ -314,7 +314,7 @@ def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
     return found
 
 
-def _run(incumbent: Incumbent) -> None:
+def _run(incumbent: Incumbent, most: int = ROUNDS) -> None:
     """Anneal in rounds from the best assignments."""
     problem, seed = incumbent.problem, incumbent.state.options.seed + incumbent.attempt
     annealing = ListAnnealing(problem, Costs.of(incumbent.criterion), seed)
@@ -326,7 +326,7 @@ def _run(incumbent: Incumbent) -> None:
         annealing.round(steps, deadline)
         return annealing.best()[2]
 
-    anneal_in_rounds(incumbent, round_of, first=FIRST_ROUND * len(problem.jobs), most=ROUNDS, name=METHOD.name)
+    anneal_in_rounds(incumbent, round_of, first=FIRST_ROUND * len(problem.jobs), most=most, name=METHOD.name)
 
 
 def _is_annealed(incumbent: Incumbent) -> bool:
@@ -335,6 +335,11 @@ def _is_annealed(incumbent: Incumbent) -> bool:
 
 def _is_before_beams(incumbent: Incumbent) -> bool:
     return len(incumbent.problem.classes) == 1 or beam_search.METHOD.needs not in incumbent.traits
+
+
+def _is_brief(incumbent: Incumbent) -> bool:
+    """Return whether jobs are few enough for a tree to prove what is found."""
+    return len(incumbent.problem.jobs) <= LARGE and _is_annealed(incumbent)
 
 
 METHOD = Method(
@@ -346,3 +351,10 @@ METHOD = Method(
     repeats=True,
 )
 AFTER_BEAMS = replace(METHOD, also=lambda incumbent: _is_annealed(incumbent) and not _is_before_beams(incumbent))
+BRIEF = Method(
+    METHOD.name,
+    lambda incumbent: _run(incumbent, BRIEF_ROUNDS),
+    Trait.SCHEDULE | Trait.SUM,
+    _is_brief,
+    share=SHARE,
+)

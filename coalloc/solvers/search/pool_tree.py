@@ -1,6 +1,6 @@
 """Branch and bound on one pool of equal processors: some million nodes in a second.
 
-The tree is that of :mod:`coalloc.solvers.search.branch_and_bound`. Where any processors are as good as any others, a
+The tree is that of :mod:`coalloc.solvers.search.set_tree`. Where any processors are as good as any others, a
 node is no more than a time, who waits, and how many processors are held until when. The engine goes through it
 (``pool_tree.c``), with rules that one pool allows: nodes are compared by what is held, whoever holds it; what stays
 idle in the end, for no jobs that wait last just as long, counts; and where nothing runs from the beginning, one job is

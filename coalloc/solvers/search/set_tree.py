@@ -1,19 +1,24 @@
 """Branch and bound over running sets: some million nodes in a second, on any platform.
 
-The tree is that of :mod:`coalloc.solvers.search.branch_and_bound`. The engine goes through it (``set_tree.c``). Running
-sets, each with every choice of modes that fits, are numbers there, and which set another becomes is looked up: there
-are few thousands of them where there are millions of nodes (:mod:`coalloc.solvers.search.set_tables`). Nodes are
-bounded at some dozen prices: now and then the search looks along its path for what is left at each node of each job,
-and where the prices that are best for that show that nothing better can follow, all nodes are bounded at these as well
-(:mod:`coalloc.solvers.bounds.remainder_prices`).
+At each instant at which something ends, arrives or may start at last, jobs start or do not: a schedule whose jobs start
+as early as their order allows is among those, and one of these is optimal. The engine goes through the tree
+(``set_tree.c``). Running sets, each with every choice of modes that fits, are numbers there, and which set another
+becomes is looked up: there are few thousands of them where there are millions of nodes
+(:mod:`coalloc.solvers.search.set_tables`). Nodes are bounded at some dozen prices: now and then the search looks along
+its path for what is left at each node of each job, and where the prices that are best for that show that nothing better
+can follow, all nodes are bounded at these as well (:mod:`coalloc.solvers.bounds.remainder_prices`).
 Derivation: docs/mathematics.md, "Branch and bound over running sets".
+Source: J. Stinson, E. Davis, B. Khumawala, "Multiple resource-constrained scheduling using branch and bound", AIIE
+Transactions 10 (1978); E. Demeulemeester, W. Herroelen, "A branch-and-bound procedure for the multiple
+resource-constrained project scheduling problem", Management Science 38 (1992).
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -27,22 +32,24 @@ from coalloc.solvers.bounds.link_sets import MAX_CHOICES
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.ceilings import beyond_noise, ceiling_below, mirrored_kind
-from coalloc.solvers.search.extension_search import latest_start
+from coalloc.solvers.search.lags import latest_start
 from coalloc.solvers.search.node_prices import NodePrices
 from coalloc.solvers.search.pool_tree import pool_of
-from coalloc.solvers.search.refutation import ENDED, LONGEST_CALL, Refutation
-from coalloc.solvers.search.running_sets import TooManyError
-from coalloc.solvers.search.set_tables import SetTables
+from coalloc.solvers.search.refutation import CHUNK, ENDED, LONGEST_CALL, Refutation
+from coalloc.solvers.search.set_tables import SetTables, TooManyError
+from coalloc.solvers.search.waits_of_kinds import WaitsOfKinds
 from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 
 FEW_JOBS, MOST_JOBS = 12, 24
 """Jobs up to which it is done in a second, whatever the gap, and up to which it sees much in seconds."""
+MAX_WAITING, MOST_EQUAL = 2**20, 64
+"""Numbers of jobs of each kind that may wait, and jobs of one kind, up to which more jobs are searched."""
 MAX_PRICES = 32
 """Prices that bound nodes."""
-MEMORY = 1_048_573
-"""Nodes that are remembered: a prime."""
+MEMORY = 64_000_000
+"""Bytes in which nodes are remembered: some half a million."""
 FIRST_LESSON, LAST_LESSON = 1_000, 100_000
 """Nodes between two looks for better prices: twice as many after one that finds none, half as many after others."""
 FEWEST_LEFT = 3
@@ -70,7 +77,7 @@ class SetTree:
 
     def __init__(self, problem: Problem, tables: SetTables, prices: NodePrices, ceiling: float) -> None:
         self._problem, self._tables, self._prices, self._ceiling = problem, tables, prices, ceiling
-        self._tree = _in_engine(problem, tables)
+        self._tree = tree_in_engine(problem, tables, mirrored_kind(problem, tables.packed))
         self._lesson, self._until_lesson = FIRST_LESSON, FIRST_LESSON
 
     @property
@@ -111,15 +118,7 @@ class SetTree:
 
     def assignments(self) -> list[Assignment]:
         """Return the schedule that was found."""
-        num_jobs, sets = len(self._problem.jobs), self._tables.sets
-        keys, modes, starts = np.zeros(num_jobs, np.int64), np.zeros(num_jobs, np.int64), np.zeros(num_jobs)
-        engine().set_tree_schedule(self._tree, num_jobs, keys, starts, modes)
-        left, found = [iter(of_kind) for of_kind in sets.kinds], []
-        for number, start, mode in zip(keys.tolist(), starts.tolist(), modes.tolist(), strict=True):
-            key = self._tables.keys[number]
-            job = next(left[key[0]])
-            found.append(Assignment(job, start, self._problem.modes[job][sets.mode(key, mode)]))
-        return found
+        return found_by(self._tree, self._problem, self._tables)
 
     # ------------------------------------------------------------------ bounds
 
@@ -147,7 +146,7 @@ class SetTree:
 
         Of equal jobs it is the mean.
         """
-        kinds = self._tables.sets.kinds
+        kinds = [self._tables.packed.kinds[kind] for kind in self._tables.kinds]
         numbers, now = np.zeros(len(kinds)), np.zeros(1)
         engine().set_tree_left(self._tree, level, len(kinds), numbers, now)
         left = np.zeros(len(self._problem.jobs))
@@ -156,46 +155,128 @@ class SetTree:
         return left, float(now[0])
 
 
-def _in_engine(problem: Problem, tables: SetTables) -> Handle:
-    """Return the tree of a problem in the engine, with nothing but its first node."""
-    sets, release = tables.sets, min(problem.releases)
-    mirrored = mirrored_kind(problem, sets)
+def found_by(tree: Handle, problem: Problem, tables: SetTables) -> list[Assignment]:
+    """Return the schedule that a tree in the engine has found."""
+    packed = tables.packed
+    num_jobs = sum(len(packed.kinds[kind]) for kind in tables.kinds)
+    keys, modes, starts = np.zeros(num_jobs, np.int64), np.zeros(num_jobs, np.int64), np.zeros(num_jobs)
+    engine().set_tree_schedule(tree, num_jobs, keys, starts, modes)
+    left, found = [iter(of_kind) for of_kind in packed.kinds], []
+    for number, start, mode in zip(keys.tolist(), starts.tolist(), modes.tolist(), strict=True):
+        key = tables.keys[number]
+        job = next(left[key[0]])
+        found.append(Assignment(job, start, problem.modes[job][packed.mode(key, mode)]))
+    occupying_nothing = (kind for kind in range(len(packed.kinds)) if kind not in tables.kinds)
+    for kind in occupying_nothing:
+        modes_of = ((j, problem.modes[j][packed.mode((kind, 0), 0)]) for j in left[kind])
+        found += [Assignment(j, problem.releases[j], mode) for j, mode in modes_of]
+    return found
+
+
+def tree_in_engine(problem: Problem, tables: SetTables, mirrored: int | None) -> Handle:
+    """Return the tree of a problem in the engine, with nothing but its first node.
+
+    ``mirrored`` is the kind that is in the first half of the schedule, if any.
+    """
+    packed, release = tables.packed, min(problem.releases)
+    waits = WaitsOfKinds.of(problem, tables)
     busy = [b for b, running in enumerate(problem.busy) if running.end > release]
+    place = {kind: number for number, kind in enumerate(tables.kinds)}
     handle: Handle = engine().set_tree_new(
         tables.handle,
-        len(sets.kinds),
+        len(place),
         tables.num_keys,
         len(busy),
-        -1 if mirrored is None else mirrored,
+        len(tables.blocks),
+        len(waits.lag_of),
+        len(waits.opens),
+        -1 if mirrored is None else place.get(mirrored, -1),
         MEMORY,
         release,
-        np.array([kind for kind, _ in tables.keys[: tables.num_keys]], dtype=np.int64),
+        waits.early,
+        np.array([place[kind] for kind, _ in tables.keys[: tables.num_keys]], dtype=np.int64),
         tables.durations,
-        np.array([len(of_kind) for of_kind in sets.kinds]),
-        np.array([problem.releases[j] for j, *_ in sets.kinds], dtype=float),
-        np.array([latest_start(problem, j) for j, *_ in sets.kinds], dtype=float),
-        np.array([problem.latest_ends[j] for j, *_ in sets.kinds], dtype=float),
-        np.array(tables.shortest, dtype=float),
-        np.array([_bits_before(problem, j) for j, *_ in sets.kinds], dtype=np.uint64),
+        np.array([len(packed.kinds[kind]) for kind in place]),
+        _times(problem, tables, waits.tails),
         np.array([tables.num_keys + b for b in busy], dtype=np.int64),
         np.array([problem.busy[b].end for b in busy], dtype=float),
+        np.array([block.start for block in tables.blocks], dtype=float),
+        np.array([block.end for block in tables.blocks], dtype=float),
+        waits.lag_first,
+        waits.lag_of,
+        waits.lag_ends,
+        waits.lag_least,
+        waits.apart,
+        waits.span_first,
+        waits.opens,
+        waits.closes,
     )
     return handle
 
 
-def _bits_before(problem: Problem, j: int) -> int:
-    """Return the bits of the kinds that have to end before a job, by index, may start."""
-    return sum(1 << kind for kind in {problem.kinds[i] for i in problem.before[j]})
+def _times(problem: Problem, tables: SetTables, tails: Sequence[float]) -> Floats:
+    """Return the times of each kind, ticks, kind by kind.
+
+    When it arrives, by when it starts and ends, its least duration, and what passes until all that waits for it ended.
+    """
+    first = [tables.packed.kinds[kind][0] for kind in tables.kinds]
+    times = [
+        [problem.releases[j] for j in first],
+        [latest_start(problem, j) for j in first],
+        [problem.latest_ends[j] for j in first],
+        tables.shortest,
+        tails,
+    ]
+    return np.ascontiguousarray(np.array(times, dtype=float).T)
+
+
+def search_in_time(
+    incumbent: Incumbent, problem: Problem, dual_prices: Sequence[float], name: str, max_nodes: int = 2**62
+) -> bool:
+    """Look for any schedule of a problem that ends in time, whatever it costs; return whether everything was seen.
+
+    What is found is taken in the name of a method.
+    """
+    latest, left = min(max(problem.latest_ends), problem.horizon_in_turn), incumbent.limited(max_nodes)
+    tables = SetTables(problem, latest, MAX_PRICES)
+    tree = SetTree(problem, tables, NodePrices(problem, tables, dual_prices), latest)
+    try:
+        while left > 0 and incumbent.time_left > 0.0 and not incumbent.is_closed:
+            ended = tree.run(min(left, CHUNK), incumbent.deadline)
+            if ended == "better":
+                incumbent.take_if_valid(tree.assignments(), name)
+            if ended != "stopped":
+                return ended == "everything"
+            left -= CHUNK
+            incumbent.hear()
+    except TooManyError:
+        pass
+    return False
+
+
+def _find(incumbent: Incumbent, max_nodes: int = 2**62) -> None:
+    """Find a schedule where none is known, or that there is none."""
+    if incumbent.best:
+        return
+    if (
+        search_in_time(incumbent, incumbent.problem, incumbent.dual_prices, METHOD.name, max_nodes)
+        and not incumbent.best
+    ):
+        incumbent.exclude()
 
 
 def _run(incumbent: Incumbent) -> None:
-    with _refutation(incumbent) as refutation:
-        refutation.run(incumbent)
+    _find(incumbent)
+    if incumbent.best:
+        with _refutation(incumbent) as refutation:
+            refutation.run(incumbent)
 
 
 def _run_first(incumbent: Incumbent) -> None:
-    with _refutation(incumbent) as refutation:
-        refutation.improve(incumbent, FIRST_NODES)
+    _find(incumbent, FIRST_NODES)
+    if incumbent.best:
+        with _refutation(incumbent) as refutation:
+            refutation.improve(incumbent, FIRST_NODES)
 
 
 @contextmanager
@@ -227,24 +308,32 @@ def _begun(incumbent: Incumbent) -> Refutation:
 
 def _is_within(incumbent: Incumbent, far: float) -> bool:
     """Return whether the gap, as a share, times the jobs beyond few is at most so much, and the tree applies."""
-    problem = incumbent.problem
-    is_near = (incumbent.cost - incumbent.proven) * (len(problem.jobs) - FEW_JOBS) <= far * incumbent.cost
+    beyond = len(incumbent.problem.jobs) - FEW_JOBS
+    is_near = not incumbent.best or (incumbent.cost - incumbent.proven) * beyond <= far * incumbent.cost
     return is_near and _applies(incumbent)
 
 
 def _applies(incumbent: Incumbent) -> bool:
     """Return whether the tree is for a problem, whatever its gap, and has not gone as far as it goes."""
-    begun = incumbent.kept(Refutation)
-    return _is_for_it(incumbent.problem) and not (begun is not None and begun.is_exhausted)
+    begun, problem = incumbent.kept(Refutation), incumbent.problem
+    is_exhausted = begun is not None and begun.is_exhausted
+    return takes(problem) and not is_exhausted and (Trait.UNTIED not in incumbent.traits or pool_of(problem) is None)
 
 
-def _is_for_it(problem: Problem) -> bool:
-    """Return whether a problem is of the kind that the tree is for: its jobs last, and not one by one."""
-    if len(problem.jobs) > MOST_JOBS or problem.allocations.number > MAX_CHOICES:
+def takes(problem: Problem) -> bool:
+    """Return whether a problem is of the size, and the kind, that the tree is for."""
+    if problem.allocations.number > MAX_CHOICES or not problem.declared.is_searched or not is_small(problem.kinds):
         return False
-    least = min(level.duration for levels in problem.levels for level in levels)
-    is_searched = problem.has_monotone_capacity and problem.declared.only_precedes
-    return least > 0.0 and is_searched and (problem.couples or pool_of(problem) is None)
+    least = [levels[0].duration for levels in problem.levels]
+    waits = bool(problem.busy or problem.blocks or problem.rows or problem.calendars)
+    # Jobs of no slot occupy nothing, but what comes after them, or holds all, is to be kept to.
+    return any(least) and (all(least) or not waits)
+
+
+def is_small(kinds: Sequence[int]) -> bool:
+    """Return whether there are few jobs, or more of few kinds."""
+    counts = Counter(kinds).values()
+    return len(kinds) <= MOST_JOBS or (math.prod(1 + n for n in counts) <= MAX_WAITING and max(counts) <= MOST_EQUAL)
 
 
 def is_near(incumbent: Incumbent) -> bool:
@@ -262,7 +351,7 @@ def _would_wait(incumbent: Incumbent) -> bool:
     return pumpkin.is_of_use(incumbent) and is_near(incumbent)
 
 
-NEEDS = Trait.MAKESPAN | Trait.SCHEDULE | Trait.PRICES
+NEEDS = Trait.MAKESPAN | Trait.PRICES
 FIRST = Method("branch and bound over running sets", _run_first, NEEDS, _applies, share=SHARE)
 METHOD = Method(FIRST.name, _run, NEEDS | Trait.EQUAL_ARRIVALS, is_near, share=SHARE)
 EARLY = replace(METHOD, needs=METHOD.needs | pumpkin.BEGUN.needs, also=_would_wait)

@@ -1,4 +1,4 @@
-"""The search beside windows, reservations, deadlines and precedences: by hand, and equal to brute force."""
+"""Both trees with windows, reservations, deadlines, precedences and waits: by hand, and equal to brute force."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from coalloc.problem import Problem, discretise
 from coalloc.problem.fixed import Fixed, fixings
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
-from coalloc.solvers.search.branch_and_bound import BranchAndBound
-from coalloc.solvers.search.branch_and_bound_of_sums import BranchAndBoundOfSums
+from coalloc.solvers.search.ceilings import ceiling_below
 from coalloc.solvers.search.coming_blocks import coming_blocks
-from coalloc.solvers.search.extension_search import may_search
+from coalloc.solvers.search.cost_tree import CostTree
+from coalloc.solvers.search.node_prices import NodePrices
+from coalloc.solvers.search.set_tables import SetTables
+from coalloc.solvers.search.set_tree import MAX_PRICES, SetTree, takes
 from coalloc.testing import brute_force_oas, small_feature_instance
 from coalloc.testing.features import small_mixed_instance
 
@@ -34,23 +36,35 @@ def two_nodes(*jobs: Job, windows: tuple[Window, ...] = (), **more: Any) -> Inst
     return Instance(Platform([Cluster("C1", [NodeGroup(2, power=1.0)], 1.0)], unavailable=windows), jobs, **more)
 
 
-def searched(problem: Problem, objective: str = "makespan", best: float = math.inf) -> tuple[float, bool]:
+def searched(problem: Problem, objective: str = "makespan", below: float = math.inf) -> tuple[float, bool]:
     """Return the best value that a search finds below another (ticks), and whether it saw everything."""
-    found: list[Any] = []
-
-    def is_valid(assignments: Any) -> bool:
-        found.append(assignments)
-        return check(problem.instance, schedule_of(problem, assignments)) == []
-
-    limits = {"best": best, "target": -math.inf, "on_schedule": is_valid}
     criterion = Criterion(problem, regular_objective(objective))
-    search: BranchAndBound | BranchAndBoundOfSums
-    if objective == "makespan":
-        search = BranchAndBound(problem, [0.0] * len(problem.jobs), **limits)
-    else:
-        search = BranchAndBoundOfSums(criterion, None, **limits)
-    is_complete = search.run(max_nodes=100_000)
-    return criterion.reported(search.best), is_complete
+    return searched_in_engine(problem, below) if objective == "makespan" else searched_for_costs(criterion, below)
+
+
+def searched_for_costs(criterion: Criterion, below: float) -> tuple[float, bool]:
+    """Return the least cost below another that the tree of costs finds, and whether it saw everything."""
+    best, tree, ended = below, CostTree(criterion, None, below), ""
+    while ended not in ("everything", "stopped"):
+        ended, _ = tree.run(100_000, math.inf)
+        if ended == "better":
+            assert check(criterion.problem.instance, schedule_of(criterion.problem, tree.assignments())) == []
+            best = min(best, criterion.value(tree.assignments()))
+            tree.lower(best)
+    return criterion.reported(best), ended == "everything"
+
+
+def searched_in_engine(problem: Problem, below: float) -> tuple[float, bool]:
+    """Return the least latest end below another that the tree in the engine finds, and whether it saw everything."""
+    best, latest = below, min(max(problem.latest_ends), problem.horizon_in_turn, ceiling_below(problem, below))
+    tables = SetTables(problem, latest, MAX_PRICES)
+    tree = SetTree(problem, tables, NodePrices(problem, tables, [0.0] * len(problem.jobs)), latest)
+    while (ended := tree.run(10_000)) == "better":
+        found = tree.assignments()
+        assert check(problem.instance, schedule_of(problem, found)) == []
+        best = max(assignment.end for assignment in found)
+        tree.lower(ceiling_below(problem, best))
+    return Criterion(problem, regular_objective("makespan")).reported(best), ended == "everything"
 
 
 def test_a_job_ends_before_a_window_or_starts_after_it() -> None:
@@ -75,7 +89,7 @@ def test_a_window_that_begins_once_all_jobs_have_ended_delays_nothing() -> None:
     # Node 1 is not there from the beginning to 500 s, and neither is node 0 from 200 s on: the job ends at 100 s.
     windows = (Window("C1", start=0.0, end=500.0, nodes=["C1/1"]), Window("C1", start=200.0, end=300.0, nodes=["C1/0"]))
     instance = two_nodes(Job("J1", 1, 100.0), windows=windows)
-    assert searched(discretise(instance, None), best=150.0) == (100.0, True)
+    assert searched(discretise(instance, None), below=150.0) == (100.0, True)
 
 
 def test_which_nodes_a_job_has_is_decided_with_a_window_in_view() -> None:
@@ -135,9 +149,9 @@ def test_what_is_fixed_is_kept() -> None:
 
 def test_it_knows_no_constraint_of_another_kind() -> None:
     instance = two_nodes(Job("J1", 1, 20.0), Job("J2", 1, 10.0))
-    assert may_search(discretise(instance, None, constraints=[LatestEnd(30.0)]))
-    assert may_search(discretise(instance, None, constraints=[NotTogether(("J1", "J2"))]))
-    assert not may_search(discretise(instance, None, constraints=[DifferentClusters(("J1", "J2"))]))
+    assert takes(discretise(instance, None, constraints=[LatestEnd(30.0)]))
+    assert takes(discretise(instance, None, constraints=[NotTogether(("J1", "J2"))]))
+    assert not takes(discretise(instance, None, constraints=[DifferentClusters(("J1", "J2"))]))
 
 
 @pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
@@ -146,7 +160,7 @@ def test_the_search_equals_brute_force(seed: int, objective: Any) -> None:
     instance, slot = small_feature_instance(seed, features=[name for name in FEATURES if name != "lags"])
     length = None if seed % 3 else slot
     problem = discretise(instance, length)
-    assert may_search(problem)
+    assert takes(problem)
     best = brute_force_oas(instance, length, objective).objective
     found, is_complete = searched(problem, objective)
     assert is_complete
@@ -192,8 +206,83 @@ def test_the_search_with_waits_equals_brute_force(seed: int, objective: Any) -> 
     instance, slot, _, declared = small_mixed_instance(seed)
     for length in (slot, None):
         problem = discretise(instance, length, constraints=declared)
-        assert may_search(problem)
+        assert takes(problem)
         assert problem.rows or problem.calendars
         best = brute_force_oas(instance, length, objective, constraints=declared).objective
         found, is_complete = searched(problem, objective)
         assert (is_complete, found) == (True, pytest.approx(math.inf if best is None else best, rel=CLOSE))
+
+
+def fast_and_slow(*jobs: Job, **more: Any) -> Instance:
+    """Return jobs on a fast node and one at half speed."""
+    return Instance(Platform([Cluster("C1", [NodeGroup(1, 1.0), NodeGroup(1, 0.5)], 1.0)]), jobs, **more)
+
+
+def test_the_slow_node_takes_the_short_job() -> None:
+    # Both fast 30 + 20 = 50 s; the short one slow: max(30, 40) = 40 s.
+    assert searched(discretise(fast_and_slow(Job("J1", 1, 30.0), Job("J2", 1, 20.0)), None)) == (40.0, True)
+
+
+def test_a_job_waits_for_one_that_has_not_arrived() -> None:
+    # J1 of 2 tasks takes both nodes 20 s (half speed), J2 arrives at 1 s: first J2 fast 1..2 s, then J1: 22 s at best
+    # with J1 second; J1 first ends at 20, J2 at 21 s.
+    jobs = [Job("J1", 2, 10.0), Job("J2", 1, 1.0, arrival=1.0)]
+    assert searched(discretise(fast_and_slow(*jobs), None)) == (21.0, True)
+    # A long J2 has to start at once: 1 + 30 s, J1 afterwards 51 s; J1 first: 20 + 30 = 50 s.
+    jobs[1] = jobs[1].replace(base_time=30.0)
+    assert searched(discretise(fast_and_slow(*jobs), None)) == (50.0, True)
+
+
+def test_nodes_are_chosen_with_what_comes_later_in_view() -> None:
+    # Clusters of 2 behind links of 10 MB/s. J1 (1 task) takes 20 s, J2 (2 tasks) and J3 (3 tasks) take 10 s each, one
+    # after the other beside J1. J3 crosses with 10 MB/s, and J2, which would put 20 MB/s on both links, must not cross:
+    # it takes the cluster without J1. All is done after 20 s, as early as J1.
+    platform = Platform([Cluster(name, [NodeGroup(2, 1.0)], 10.0) for name in ("A", "B")])
+    jobs = [Job("J1", 1, 20.0), Job("J2", 2, 10.0, 0.5, 20.0), Job("J3", 3, 10.0, 0.5, 10.0)]
+    assert searched(discretise(Instance(platform, jobs), None)) == (20.0, True)
+
+
+def test_what_runs_already_keeps_its_nodes_until_it_ends() -> None:
+    # R holds the fast node until 30 s. J1 takes 20 s there, from 30 s on, or 40 s on the slow one: 40 s.
+    running = [RunningJob(Job("R", 1, 30.0), ["C1/0"], 30.0)]
+    assert searched(discretise(fast_and_slow(Job("J1", 1, 20.0), running=running), None)) == (40.0, True)
+    # With J2 as well, one of them waits for R: 30 + 20 = 50 s, the other on the slow node.
+    jobs = Job("J1", 1, 20.0), Job("J2", 1, 20.0)
+    assert searched(discretise(fast_and_slow(*jobs, running=running), None)) == (50.0, True)
+
+
+def test_what_runs_already_may_overload_a_link() -> None:
+    # R0 and R1 put 10 MB/s each on links of 15 MB/s until 5 and 8 s. J asks for a node in each cluster and 6 MB/s: at
+    # 5 s one node is free in each, but only 5 MB/s, so it starts at 8 s.
+    platform = Platform([Cluster(name, [NodeGroup(2, 1.0)], 15.0) for name in ("A", "B")])
+    running = [
+        RunningJob(Job(f"R{i}", 2, 10.0, 0.5, 10.0), [f"A/{i}", f"B/{i}"], end) for i, end in enumerate((5.0, 8.0))
+    ]
+    problem = discretise(Instance(platform, [Job("J", 2, 10.0, 0.5, 6.0)], running), None)
+    assert searched(problem) == (18.0, True)
+
+
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_a_schedule_that_ends_when_every_job_has_to_is_found(slot: float | None) -> None:
+    # On one node 10 + 20 + 30 s.
+    platform = Platform([Cluster("C1", [NodeGroup(1, 1.0)], 1.0)])
+    jobs = [Job(f"J{k}", 1, 10.0 * k, deadline=60.0) for k in (1, 2, 3)]
+    assert searched(discretise(Instance(platform, jobs), slot)) == (pytest.approx(60.0), True)
+    late = [job.replace(deadline=55.0) for job in jobs]
+    assert searched(discretise(Instance(platform, late), slot)) == (math.inf, True)
+
+
+def test_equal_jobs_are_not_searched_in_every_order() -> None:
+    # Twelve jobs of 7 s and twelve of 10 s on three processors, one after the other: 12 * 17 / 3 = 68 s of work each.
+    # In any order there would be 24!/(8!)^3 ways; of two kinds the nodes are so few that the search ends.
+    platform = Platform([Cluster("C1", [NodeGroup(3, 1.0)], 1.0)])
+    jobs = [Job(f"J{i}", 1, 7.0 if i % 2 else 10.0) for i in range(24)]
+    assert searched(discretise(Instance(platform, jobs), 1.0)) == (68.0, True)
+
+
+def test_jobs_of_no_slot_are_left_to_others_beside_what_holds_all() -> None:
+    # R holds both nodes until 10 s. Rounded down J is no slot and occupies nothing: it need not wait, but would here.
+    running = [RunningJob(Job("R", 2, 30.0), ["C1/0", "C1/1"], 10.0)]
+    jobs = Job("J1", 1, 4.0), Job("J2", 1, 12.0)
+    assert not takes(discretise(fast_and_slow(*jobs, running=running), 5.0, "down"))
+    assert takes(discretise(fast_and_slow(*jobs), 5.0, "down"))
