@@ -216,7 +216,7 @@ static bool place_member(lists *of, int64_t member, int64_t rule, placement *tim
     const problem *p = of->of;
     const int64_t j = p->job_of[member], shape = p->shape_of[member];
     const double latest = of->constraints->latest[j] - of->fastest[shape] + p->ticks[member];
-    const double before = earlier(times->end, nextafter(latest, INFINITY)); /* on the fastest class it ends in time */
+    const double before = latest < times->end ? nextafter(latest, INFINITY) : times->end; /* on the fastest class */
     double release = later(p->releases[j], of->since);
     while (true) {
         const double start =

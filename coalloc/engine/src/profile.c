@@ -3,19 +3,24 @@
 /* Share of a limit that adding and taking away loads may lose in floating point: as in coalloc.rules.profile. */
 static const double SUBTRACTION_NOISE = 1e-12;
 
-/* Steps up to which one block has room for all, and steps of a block otherwise: begins of blocks are multiples of it. */
+/* Steps up to which one block has room for all, and steps of a block otherwise: blocks begin at multiples of it. */
 enum { ONE_BLOCK = 512, MANY_BLOCKS = 128 };
 
-/* A step: its block in order of time, and its place there. Behind the last one is place 0 of the block behind. */
+/* How a profile is laid out. Functions have it as a parameter, for where it is constant compilers leave loops and blocks
+   out. */
 typedef struct {
-    int64_t block, step;
-} place_of;
+    int64_t classes, loads;
+    bool is_one; /* block */
+} layout;
+
+static inline layout layout_of(const profile *of) { return (layout){of->num_classes, of->num_loads, of->is_one}; }
 
 void profile_place(profile *made, arena *in, const problem *p) {
     const int64_t steps = 2 * (p->num_jobs + p->num_held) + 4;
-    made->room = steps <= ONE_BLOCK ? steps : MANY_BLOCKS;
+    made->is_one = steps <= ONE_BLOCK;
     /* a full block becomes two halves, so that all but one have at least half of the steps */
-    const int64_t blocks = steps <= ONE_BLOCK ? 1 : 2 * steps / MANY_BLOCKS + 2, all = blocks * made->room;
+    const int64_t blocks = made->is_one ? 1 : 2 * steps / MANY_BLOCKS + 2;
+    const int64_t all = made->is_one ? steps : blocks * MANY_BLOCKS;
     made->num_classes = p->num_classes;
     made->num_loads = p->num_loads;
     made->times = PLACE(in, all, double);
@@ -46,63 +51,86 @@ void profile_begin(profile *of, const problem *p, double since) {
 
 void profile_copy(profile *to, const profile *from) {
     const size_t blocks = (size_t)from->num_blocks, classes = (size_t)from->num_classes;
-    const size_t steps = (size_t)(from->num_blocks == 1 ? from->size : from->num_blocks * from->room);
+    const size_t steps = from->is_one ? (size_t)from->size : blocks * MANY_BLOCKS;
     to->size = from->size;
     to->num_blocks = from->num_blocks;
     memcpy(to->times, from->times, steps * sizeof(double));
     memcpy(to->free, from->free, steps * classes * sizeof(int64_t));
     memcpy(to->left, from->left, steps * (size_t)from->num_loads * sizeof(double));
+    if (from->is_one) return;
     memcpy(to->sizes, from->sizes, blocks * sizeof(int64_t));
     memcpy(to->firsts, from->firsts, blocks * sizeof(int64_t));
     memset(to->noted, 0, blocks);
 }
 
-static bool is_step(const profile *of, place_of at) { return at.block < of->num_blocks; }
+/* A step is named by its place: MANY_BLOCKS times its block, in order of time, and its number in the block. So steps
+   behind others have greater places, and behind the last is the place where the next block would begin. Where there is
+   one block, of any size, places are numbers of steps. */
+static inline int64_t block_of(int64_t at, layout by) { return by.is_one ? 0 : at / MANY_BLOCKS; }
+static inline int64_t number_of(int64_t at, layout by) { return by.is_one ? at : at % MANY_BLOCKS; }
 
-static bool is_before(place_of at, place_of other) {
-    return at.block < other.block || (at.block == other.block && at.step < other.step);
+/* Return the number of steps in a block, which is never full, and the first of them in the arrays. */
+static inline int64_t size_of(const profile *of, int64_t block, layout by) {
+    return by.is_one ? of->size : of->sizes[block];
+}
+static inline int64_t first_of(const profile *of, int64_t block, layout by) {
+    return by.is_one ? 0 : of->firsts[block];
 }
 
-/* Return the place in the arrays of a step. */
-static int64_t index_of(const profile *of, place_of at) { return of->firsts[at.block] + at.step; }
-
-static place_of following(const profile *of, place_of at) {
-    return at.step + 1 < of->sizes[at.block] ? (place_of){at.block, at.step + 1} : (place_of){at.block + 1, 0};
+static inline int64_t index_of(const profile *of, int64_t at, layout by) {
+    return first_of(of, block_of(at, by), by) + number_of(at, by);
 }
 
-/* Return the first step that does not begin before a time. Where one would be inserted behind the last of a block, that
-   is place `size` there. */
-static place_of step_from(const profile *of, double time) {
-    int64_t low = 0, high = of->num_blocks;
-    while (high - low > 1) { /* the block before `high` is the last that begins before the time, or the first */
-        const int64_t middle = (low + high) / 2;
-        if (of->times[of->firsts[middle]] < time) low = middle;
-        else high = middle;
+/* Return the place at which the next block begins. */
+static inline int64_t next_block(const profile *of, int64_t block, layout by) {
+    return by.is_one ? of->size : (block + 1) * MANY_BLOCKS;
+}
+
+static inline bool is_step(const profile *of, int64_t at, layout by) {
+    return at < (by.is_one ? of->size : of->num_blocks * MANY_BLOCKS);
+}
+
+static inline int64_t following(const profile *of, int64_t at, layout by) {
+    const int64_t block = block_of(at, by);
+    return number_of(at, by) + 1 < size_of(of, block, by) ? at + 1 : next_block(of, block, by);
+}
+
+/* Return the place of the first step that does not begin before a time; where one would be inserted behind the last of
+   a block, the place there. */
+static inline int64_t step_from(const profile *of, double time, layout by) {
+    int64_t block = 0, above = by.is_one ? 1 : of->num_blocks;
+    while (above - block > 1) { /* the block before `above` is the last that begins before the time, or the first */
+        const int64_t middle = (block + above) / 2;
+        if (of->times[of->firsts[middle]] < time) block = middle;
+        else above = middle;
     }
-    const double *times = of->times + of->firsts[low];
-    int64_t from = 0, until = of->sizes[low];
-    while (from < until) {
-        const int64_t middle = (from + until) / 2;
-        if (times[middle] < time) from = middle + 1;
+    const double *times = of->times + first_of(of, block, by);
+    const int64_t size = size_of(of, block, by);
+    int64_t number = 0, until = size;
+    while (number < until) {
+        const int64_t middle = (number + until) / 2;
+        if (times[middle] < time) number = middle + 1;
         else until = middle;
     }
-    const bool is_next = from == of->sizes[low] && low + 1 < of->num_blocks && of->times[of->firsts[low + 1]] == time;
-    return is_next ? (place_of){low + 1, 0} : (place_of){low, from};
+    if (by.is_one) return number;
+    const bool is_next = number == size && block + 1 < of->num_blocks && of->times[of->firsts[block + 1]] == time;
+    return is_next ? (block + 1) * MANY_BLOCKS : block * MANY_BLOCKS + number;
 }
 
 /* Return the step in which a time is; the first one where it is before that. */
-static place_of step_at(const profile *of, double time) {
-    place_of at = step_from(of, time);
-    if (at.step == of->sizes[at.block] || of->times[index_of(of, at)] > time) at.step -= at.step > 0;
-    return at;
+static inline int64_t step_at(const profile *of, double time, layout by) {
+    if (time <= of->times[0]) return 0;
+    const int64_t at = step_from(of, time, by), number = number_of(at, by);
+    const bool begins = number < size_of(of, block_of(at, by), by) && of->times[index_of(of, at, by)] == time;
+    return begins || !number ? at : at - 1;
 }
 
 /* Copy steps of the arrays to another place. */
-static inline void copy_steps(profile *of, int64_t to, int64_t from, int64_t size, int64_t classes, int64_t loads) {
+static inline void copy_steps(profile *of, int64_t to, int64_t from, int64_t size, layout by) {
     const size_t n = (size_t)size;
     memmove(of->times + to, of->times + from, n * sizeof(double));
-    memmove(of->free + to * classes, of->free + from * classes, n * (size_t)classes * sizeof(int64_t));
-    memmove(of->left + to * loads, of->left + from * loads, n * (size_t)loads * sizeof(double));
+    memmove(of->free + to * by.classes, of->free + from * by.classes, n * (size_t)by.classes * sizeof(int64_t));
+    memmove(of->left + to * by.loads, of->left + from * by.loads, n * (size_t)by.loads * sizeof(double));
 }
 
 /* Let the second half of a full block be a block of its own. */
@@ -110,57 +138,53 @@ static void halve(profile *of, int64_t block) {
     const size_t behind = (size_t)(of->num_blocks - block - 1);
     memmove(of->sizes + block + 2, of->sizes + block + 1, behind * sizeof(int64_t));
     memmove(of->firsts + block + 2, of->firsts + block + 1, behind * sizeof(int64_t));
-    const int64_t kept = of->room / 2, first = of->num_blocks * of->room;
+    const int64_t half = MANY_BLOCKS / 2, first = of->num_blocks * MANY_BLOCKS;
     of->firsts[block + 1] = first;
-    of->sizes[block + 1] = of->room - kept;
-    of->sizes[block] = kept;
-    copy_steps(of, first, of->firsts[block] + kept, of->room - kept, of->num_classes, of->num_loads);
+    of->sizes[block + 1] = of->sizes[block] = half;
+    copy_steps(of, first, of->firsts[block] + half, half, layout_of(of));
     of->noted[of->firsts[block] / MANY_BLOCKS] = of->noted[first / MANY_BLOCKS] = 0;
     of->num_blocks++;
 }
 
-/* Make a step begin at a time, which is not before the first; return it. Numbers of classes and loads are parameters
-   here and below, for where they are 1 and 0 compilers leave the loops out. */
-static inline place_of split(profile *of, double time, int64_t classes, int64_t loads) {
-    place_of at = step_from(of, time);
-    if (at.step < of->sizes[at.block] && of->times[index_of(of, at)] == time) return at;
-    if (of->sizes[at.block] == of->room) {
-        halve(of, at.block);
-        if (at.step > of->sizes[at.block]) at = (place_of){at.block + 1, at.step - of->sizes[at.block]};
-    }
-    const int64_t i = index_of(of, at);
-    copy_steps(of, i + 1, i, of->sizes[at.block] - at.step, classes, loads);
+/* Make a step begin at a time, which is not before the first; return its place. */
+static inline int64_t split(profile *of, double time, layout by) {
+    const int64_t at = step_from(of, time, by), block = block_of(at, by), number = number_of(at, by);
+    const int64_t i = index_of(of, at, by), size = size_of(of, block, by);
+    if (number < size && of->times[i] == time) return at;
+    copy_steps(of, i + 1, i, size - number, by);
     of->times[i] = time;
-    memcpy(of->free + i * classes, of->free + (i - 1) * classes, (size_t)classes * sizeof(int64_t));
-    memcpy(of->left + i * loads, of->left + (i - 1) * loads, (size_t)loads * sizeof(double));
-    of->sizes[at.block]++;
+    memcpy(of->free + i * by.classes, of->free + (i - 1) * by.classes, (size_t)by.classes * sizeof(int64_t));
+    memcpy(of->left + i * by.loads, of->left + (i - 1) * by.loads, (size_t)by.loads * sizeof(double));
     of->size++;
-    return at;
+    if (by.is_one || ++of->sizes[block] < MANY_BLOCKS) return at;
+    halve(of, block);
+    return number < of->sizes[block] ? at : (block + 1) * MANY_BLOCKS + number - of->sizes[block];
 }
 
 static inline void hold(
-    profile *of, double start, double end, const int64_t *allocation, const double *taken, int64_t classes,
-    int64_t loads) {
-    split(of, end, classes, loads);
-    const place_of first = split(of, later(start, of->times[0]), classes, loads);
+    profile *of, double start, double end, const int64_t *allocation, const double *taken, layout by) {
+    split(of, end, by);
     const double *times = of->times;
-    int64_t step = first.step, *free = of->free;
     double *left = of->left;
-    for (int64_t block = first.block; block < of->num_blocks; block++, step = 0) {
-        int64_t i = of->firsts[block] + step;
-        of->noted[of->firsts[block] / MANY_BLOCKS] = 0;
-        for (const int64_t last = of->firsts[block] + of->sizes[block]; i < last; i++) {
+    int64_t *free = of->free;
+    int64_t at = split(of, later(start, times[0]), by);
+    for (; is_step(of, at, by); at = next_block(of, block_of(at, by), by)) {
+        const int64_t block = block_of(at, by), last = first_of(of, block, by) + size_of(of, block, by);
+        if (!by.is_one) of->noted[of->firsts[block] / MANY_BLOCKS] = 0;
+        for (int64_t i = index_of(of, at, by); i < last; i++) {
             if (times[i] >= end) return;
-            for (int64_t g = 0; g < classes; g++) free[i * classes + g] -= allocation[g];
-            for (int64_t k = 0; k < loads; k++) left[i * loads + k] -= taken[k];
+            for (int64_t g = 0; g < by.classes; g++) free[i * by.classes + g] -= allocation[g];
+            for (int64_t k = 0; k < by.loads; k++) left[i * by.loads + k] -= taken[k];
         }
     }
 }
 
 void profile_hold(profile *of, double start, double end, const int64_t *allocation, const double *loads) {
     if (end <= start || end <= of->times[0]) return;
-    if (of->num_classes == 1 && !of->num_loads) hold(of, start, end, allocation, loads, 1, 0);
-    else hold(of, start, end, allocation, loads, of->num_classes, of->num_loads);
+    const int64_t classes = of->num_classes, num_loads = of->num_loads;
+    if (!of->is_one) hold(of, start, end, allocation, loads, layout_of(of));
+    else if (classes == 1 && !num_loads) hold(of, start, end, allocation, loads, (layout){1, 0, true});
+    else hold(of, start, end, allocation, loads, (layout){classes, num_loads, true});
 }
 
 /* Note the least and the most of a block: of each class, and behind them of all together. */
@@ -211,24 +235,27 @@ static inline bool is_full(profile *of, int64_t block, const demand *d, int64_t 
 }
 
 /* Return the first step from one on that has the processors. */
-static inline place_of next_with(profile *of, place_of at, const demand *d, int64_t classes) {
-    for (; at.block < of->num_blocks; at = (place_of){at.block + 1, 0}) {
-        if (of->num_blocks > 1 && is_full(of, at.block, d, classes)) continue;
-        const int64_t *free = of->free + of->firsts[at.block] * classes;
-        for (; at.step < of->sizes[at.block]; at.step++)
-            if (has_processors(free + at.step * classes, d, classes)) return at;
+static inline int64_t next_with(profile *of, int64_t at, const demand *d, layout by) {
+    for (; is_step(of, at, by); at = next_block(of, block_of(at, by), by)) {
+        const int64_t block = block_of(at, by), size = size_of(of, block, by);
+        if (!by.is_one && is_full(of, block, d, by.classes)) continue;
+        const int64_t *free = of->free + index_of(of, at, by) * by.classes;
+        for (int64_t number = number_of(at, by); number < size; number++, at++, free += by.classes)
+            if (has_processors(free, d, by.classes)) return at;
     }
     return at;
 }
 
 /* Return the first step from one on that has not the processors, or does not begin before a time. */
-static inline place_of next_without(profile *of, place_of at, double end, const demand *d, int64_t classes) {
-    for (; at.block < of->num_blocks; at = (place_of){at.block + 1, 0}) {
-        const int64_t first = of->firsts[at.block], size = of->sizes[at.block], *free = of->free + first * classes;
+static inline int64_t next_without(profile *of, int64_t at, double end, const demand *d, layout by) {
+    for (; is_step(of, at, by); at = next_block(of, block_of(at, by), by)) {
+        const int64_t block = block_of(at, by), first = first_of(of, block, by), size = size_of(of, block, by);
+        if (!by.is_one && of->times[first + size - 1] < end && is_free(of, block, d, by.classes)) continue;
+        const int64_t *free = of->free + first * by.classes;
         const double *times = of->times + first;
-        if (of->num_blocks > 1 && times[size - 1] < end && is_free(of, at.block, d, classes)) continue;
-        for (; at.step < size; at.step++)
-            if (times[at.step] >= end || !has_processors(free + at.step * classes, d, classes)) return at;
+        for (int64_t number = number_of(at, by); number < size; number++)
+            if (times[number] >= end || !has_processors(free + number * by.classes, d, by.classes))
+                return block * MANY_BLOCKS + number;
     }
     return at;
 }
@@ -236,22 +263,22 @@ static inline place_of next_without(profile *of, place_of at, double end, const 
 /* Whether a member finds an allocation on what is free and left from a step to before another, of the first step at
    least. */
 static inline bool finds(
-    profile *of, const problem *p, place_of first, place_of last, int64_t member, const demand *d, int64_t rule,
-    filling *found, room *room, int64_t classes, int64_t loads) {
-    if (classes == 1 && !loads && is_before(first, last) && !found->spent) {
+    const profile *of, const problem *p, int64_t first, int64_t last, int64_t member, const demand *d, int64_t rule,
+    filling *found, room *room, layout by) {
+    if (by.classes == 1 && !by.loads && first < last && !found->spent) {
         found->allocation[0] = p->tasks[member]; /* every step has been found to have enough */
         return p->tasks[member] <= p->most[p->shape_of[member]];
     }
-    int64_t i = index_of(of, first);
-    for (int64_t g = 0; g < classes; g++) room->free[g] = of->free[i * classes + g];
-    for (int64_t k = 0; k < loads; k++) room->left[k] = of->left[i * loads + k];
-    for (place_of at = following(of, first); is_before(at, last); at = following(of, at)) {
-        i = index_of(of, at);
-        for (int64_t g = 0; g < classes; g++) room->free[g] = smaller(room->free[g], of->free[i * classes + g]);
-        for (int64_t k = 0; k < loads; k++) room->left[k] = earlier(room->left[k], of->left[i * loads + k]);
+    int64_t i = index_of(of, first, by);
+    for (int64_t g = 0; g < by.classes; g++) room->free[g] = of->free[i * by.classes + g];
+    for (int64_t k = 0; k < by.loads; k++) room->left[k] = of->left[i * by.loads + k];
+    for (int64_t at = following(of, first, by); at < last; at = following(of, at, by)) {
+        i = index_of(of, at, by);
+        for (int64_t g = 0; g < by.classes; g++) room->free[g] = smaller(room->free[g], of->free[i * by.classes + g]);
+        for (int64_t k = 0; k < by.loads; k++) room->left[k] = earlier(room->left[k], of->left[i * by.loads + k]);
     }
-    if (!has_processors(room->free, d, classes)) return false;
-    for (int64_t k = 0; k < loads; k++)
+    if (!has_processors(room->free, d, by.classes)) return false;
+    for (int64_t k = 0; k < by.loads; k++)
         room->left[k] = later(0.0, room->left[k]) + SUBTRACTION_NOISE * later(1.0, p->limits[k]);
     return filling_find(p, found, member, rule, room->free, room->left);
 }
@@ -259,33 +286,31 @@ static inline bool finds(
 /* A member that takes no time is in nobody's way: what is free in the end counts for it. */
 static inline double start_of(
     profile *of, const problem *p, int64_t member, int64_t rule, double release, double before, filling *found,
-    room *room, int64_t classes, int64_t loads) {
-    const uint8_t *inside = p->inside + p->set_of[member] * classes;
-    const demand d = {inside, p->tasks[member], !memchr(inside, 0, (size_t)classes)};
+    room *room, layout by) {
+    const uint8_t *inside = p->inside + p->set_of[member] * by.classes;
+    const demand d = {inside, p->tasks[member], !by.is_one && !memchr(inside, 0, (size_t)by.classes)};
     const double duration = p->ticks[member];
-    if (duration <= 0.0) {
-        const int64_t last = of->num_blocks - 1;
-        const place_of end = {last, of->sizes[last] - 1};
-        if (!(release + duration < before)) return INFINITY;
-        return finds(of, p, end, end, member, &d, rule, found, room, classes, loads) ? release : INFINITY;
-    }
-    place_of first = step_at(of, release);
-    place_of step = first; /* those from the first to before it have processors enough */
-    double start = release;
     found->is_refused = false;
+    if (duration <= 0.0) {
+        const int64_t block = of->num_blocks - 1, last = block * MANY_BLOCKS + size_of(of, block, by) - 1;
+        if (!(release + duration < before)) return INFINITY;
+        return finds(of, p, last, last, member, &d, rule, found, room, by) ? release : INFINITY;
+    }
+    int64_t first = step_at(of, release, by), step = first; /* those before it have processors enough */
+    double start = release;
     while (start + duration < before) {
         const double end = start + duration;
-        step = next_without(of, step, end, &d, classes);
-        if (is_step(of, step) && of->times[index_of(of, step)] < end) {
-            first = step = next_with(of, following(of, step), &d, classes);
+        step = next_without(of, step, end, &d, by);
+        if (is_step(of, step, by) && of->times[index_of(of, step, by)] < end) {
+            first = step = next_with(of, following(of, step, by), &d, by);
         } else {
-            if (finds(of, p, first, step, member, &d, rule, found, room, classes, loads)) return start;
+            if (finds(of, p, first, step, member, &d, rule, found, room, by)) return start;
             if (found->is_refused) return INFINITY; /* other allocations are tried as modes */
-            first = following(of, first);
-            if (is_before(step, first)) step = first;
+            first = following(of, first, by);
+            step = larger(step, first);
         }
-        if (!is_step(of, first)) return INFINITY;
-        start = of->times[index_of(of, first)];
+        if (!is_step(of, first, by)) return INFINITY;
+        start = of->times[index_of(of, first, by)];
     }
     return INFINITY;
 }
@@ -293,9 +318,13 @@ static inline double start_of(
 double profile_start(
     profile *of, const problem *p, int64_t member, int64_t rule, double release, double before, filling *found,
     room *room) {
-    if (of->num_classes == 1 && !of->num_loads)
-        return start_of(of, p, member, rule, release, before, found, room, 1, 0);
-    return start_of(of, p, member, rule, release, before, found, room, of->num_classes, of->num_loads);
+    const int64_t classes = of->num_classes, loads = of->num_loads;
+    const bool is_simple = classes == 1 && !loads;
+    if (!of->is_one && is_simple)
+        return start_of(of, p, member, rule, release, before, found, room, (layout){1, 0, false});
+    if (!of->is_one) return start_of(of, p, member, rule, release, before, found, room, layout_of(of));
+    if (is_simple) return start_of(of, p, member, rule, release, before, found, room, (layout){1, 0, true});
+    return start_of(of, p, member, rule, release, before, found, room, (layout){classes, loads, true});
 }
 
 /* Whether an allocation, and its loads, are free in a step of the arrays. */
@@ -313,11 +342,14 @@ double profile_fit(
     const profile *of, const problem *p, const int64_t *allocation, const double *loads, double release,
     double duration) {
     if (duration <= 0.0) return release;
+    const layout by = layout_of(of);
     double start = release;
-    for (place_of at = step_at(of, release); is_step(of, at) && of->times[index_of(of, at)] < start + duration;) {
-        const bool is_free = has_room(of, p, index_of(of, at), allocation, loads);
-        at = following(of, at);
-        if (!is_free) start = is_step(of, at) ? of->times[index_of(of, at)] : INFINITY;
+    for (int64_t at = step_at(of, release, by); is_step(of, at, by);) {
+        const int64_t i = index_of(of, at, by);
+        if (of->times[i] >= start + duration) break;
+        at = following(of, at, by);
+        if (!has_room(of, p, i, allocation, loads))
+            start = is_step(of, at, by) ? of->times[index_of(of, at, by)] : INFINITY;
     }
     return start;
 }

@@ -6,12 +6,13 @@
 #include "filling.h"
 
 /* Steps in the order of their times; each lasts until the next, the last for ever. By step free processors of each
-   class, and what is left of each resource. They are in blocks of up to `room` steps: block b in order of time has
-   `sizes[b]` steps, and its first is step `firsts[b]` of the arrays. That of the first block is 0. Where there are many
-   blocks each knows the least and the most of each class and of all classes together, so that searches pass over it;
-   those that are not `noted` are to be made anew. All steps of a small problem are in one block. */
+   class, and what is left of each resource. All steps of a small problem are in one block. A greater one has many: block
+   b in order of time has `sizes[b]` steps, and its first is step `firsts[b]` of the arrays, 0 that of the first block.
+   Each knows the least and the most of each class and of all classes together, so that searches pass over it; those that
+   are not `noted` are to be made anew. */
 typedef struct {
-    int64_t size, num_classes, num_loads, room, num_blocks;
+    bool is_one;
+    int64_t size, num_classes, num_loads, num_blocks;
     double *times, *left;
     int64_t *free, *sizes, *firsts, *least, *most;
     uint8_t *noted;
