@@ -332,23 +332,16 @@ static int64_t fault_of_items(const link_pricing *p, const items *of, int64_t nu
     return 0;
 }
 
-static void place_items(items *kept, const items *given) {
+static void place_items(items *kept) {
     arena *in = &kept->kept;
-#define KEEP(array, number) \
-    do { \
-        const int64_t size = (number); \
-        kept->array = place(in, size, sizeof(*given->array)); \
-        if (kept->array && size) memcpy(kept->array, given->array, (size_t)size * sizeof(*given->array)); \
-    } while (0)
-    KEEP(order, given->num_places);
-    KEEP(tasks, given->num_places);
-    KEEP(levels_of, given->num_places);
-    KEEP(levels, given->num_places * given->num_levels);
-    KEEP(values, given->num_places * given->num_levels);
-    KEEP(densities, given->num_places);
-    KEEP(rooms, given->num_places * given->num_levels * given->num_rooms);
-    KEEP(without_links, (given->num_places + 1) * given->num_rooms);
-#undef KEEP
+    KEEP(in, kept->order, kept->num_places);
+    KEEP(in, kept->tasks, kept->num_places);
+    KEEP(in, kept->levels_of, kept->num_places);
+    KEEP(in, kept->levels, kept->num_places * kept->num_levels);
+    KEEP(in, kept->values, kept->num_places * kept->num_levels);
+    KEEP(in, kept->densities, kept->num_places);
+    KEEP(in, kept->rooms, kept->num_places * kept->num_levels * kept->num_rooms);
+    KEEP(in, kept->without_links, (kept->num_places + 1) * kept->num_rooms);
 }
 
 int64_t link_pricing_begin(
@@ -364,9 +357,9 @@ int64_t link_pricing_begin(
     of->of = (items){.num_places = 0};
     of->doll = -1;
     items kept = given;
-    place_items(&kept, &given);
+    place_items(&kept);
     if (!make_room(&kept.kept)) return FAULT(NO_MEMORY, 0);
-    place_items(&kept, &given);
+    place_items(&kept);
     of->of = kept;
     for (int64_t place = 0; place < num_places; place++) {
         of->fitting[place] = 0;
@@ -394,20 +387,13 @@ static int64_t fault_of(const link_pricing *p, const int64_t *free, const double
     return 0;
 }
 
-static void place_all(link_pricing *p, const link_pricing *given) {
+static void place_all(link_pricing *p) {
     arena *in = &p->kept;
     const int64_t deepest = p->num_jobs + 2; /* two members are compared even of one job */
-#define KEEP(array, number) \
-    do { \
-        const int64_t size = (number); \
-        p->array = place(in, size, sizeof(*given->array)); \
-        if (p->array && size) memcpy(p->array, given->array, (size_t)size * sizeof(*given->array)); \
-    } while (0)
-    KEEP(allocations, p->num_choices * p->num_classes);
-    KEEP(loads, p->num_choices * p->num_resources);
-    KEEP(spans, 2 * p->num_jobs * p->num_levels);
-    KEEP(is_running, p->num_jobs);
-#undef KEEP
+    KEEP(in, p->allocations, p->num_choices * p->num_classes);
+    KEEP(in, p->loads, p->num_choices * p->num_resources);
+    KEEP(in, p->spans, 2 * p->num_jobs * p->num_levels);
+    KEEP(in, p->is_running, p->num_jobs);
     p->beside = PLACE(in, p->num_jobs, uint64_t);
     p->keys = PLACE(in, deepest * p->num_words, uint64_t);
     p->at.order = PLACE(in, deepest, int64_t);
@@ -442,12 +428,12 @@ int64_t link_pricing_new(
     link_pricing *p = malloc(sizeof(link_pricing));
     if (!p) return FAULT(NO_MEMORY, 0);
     *p = given;
-    place_all(p, &given);
+    place_all(p);
     if (!make_room(&p->kept)) { /* nothing is beside anything, nothing is known */
         free(p);
         return FAULT(NO_MEMORY, 0);
     }
-    place_all(p, &given);
+    place_all(p);
     if (num_classes) memcpy(p->at.free, free_processors, (size_t)num_classes * sizeof(int64_t));
     if (num_resources) memcpy(p->at.left, left, (size_t)num_resources * sizeof(double));
     made[0] = p;

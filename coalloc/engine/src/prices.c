@@ -227,26 +227,19 @@ static int64_t cell_of(const starts *s, int64_t job, double at) {
 }
 
 /* Make room for a copy of what was given, and for what is written. */
-static void place_all(starts *s, const starts *given, int64_t most) {
+static void place_all(starts *s, int64_t most) {
     arena *in = &s->kept;
-#define KEEP(array, number) \
-    do { \
-        const int64_t size = (number); \
-        s->array = place(in, size, sizeof(*given->array)); \
-        if (s->array && size) memcpy(s->array, given->array, (size_t)size * sizeof(*given->array)); \
-    } while (0)
-    KEEP(first, s->num_jobs + 1);
-    KEEP(kind, s->num_ways);
-    KEEP(low, s->num_jobs);
-    KEEP(high, s->num_jobs);
-    KEEP(release, s->num_ways);
-    KEEP(duration, s->num_ways);
-    KEEP(floor, s->num_ways);
-    KEEP(slope, s->num_ways);
-    KEEP(least, s->num_ways);
-    KEEP(needs, s->num_kinds * s->num_resources);
-    KEEP(edges, s->num_cells + 1);
-#undef KEEP
+    KEEP(in, s->first, s->num_jobs + 1);
+    KEEP(in, s->kind, s->num_ways);
+    KEEP(in, s->low, s->num_jobs);
+    KEEP(in, s->high, s->num_jobs);
+    KEEP(in, s->release, s->num_ways);
+    KEEP(in, s->duration, s->num_ways);
+    KEEP(in, s->floor, s->num_ways);
+    KEEP(in, s->slope, s->num_ways);
+    KEEP(in, s->least, s->num_ways);
+    KEEP(in, s->needs, s->num_kinds * s->num_resources);
+    KEEP(in, s->edges, s->num_cells + 1);
     s->begin = PLACE(in, s->num_ways, int64_t);
     s->end = PLACE(in, s->num_ways, int64_t);
     s->sums = PLACE(in, s->num_cells + 2, double);
@@ -280,12 +273,12 @@ int64_t starts_new(
     starts *s = malloc(sizeof(starts));
     if (!s) return FAULT(NO_MEMORY, 0);
     *s = given;
-    place_all(s, &given, most);
+    place_all(s, most);
     if (!make_room(&s->kept)) {
         free(s);
         return FAULT(NO_MEMORY, 0);
     }
-    place_all(s, &given, most);
+    place_all(s, most);
     for (int64_t j = 0; j < num_jobs; j++) {
         for (int64_t way = s->first[j]; way < s->first[j + 1]; way++) {
             s->begin[way] = cell_of(s, j, s->release[way]);

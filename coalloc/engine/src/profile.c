@@ -6,8 +6,8 @@ static const double SUBTRACTION_NOISE = 1e-12;
 /* Steps up to which one block has room for all, and steps of a block otherwise: blocks begin at multiples of it. */
 enum { ONE_BLOCK = 512, MANY_BLOCKS = 128 };
 
-/* How a profile is laid out. Functions have it as a parameter, for where it is constant compilers leave loops and blocks
-   out. */
+/* How a profile is laid out. Functions have it as a parameter, for where it is constant compilers leave out loops and
+   blocks. */
 typedef struct {
     int64_t classes, loads;
     bool is_one; /* block */
