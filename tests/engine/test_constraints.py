@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from coalloc.documents.errors import InternalError
 from coalloc.engine import Handle, engine
-from coalloc.engine.library import DTYPES
+from coalloc.engine.library import DTYPES, Function
 from tests.engine.test_library import made as made_problem
+from tests.solvers.search.test_list_annealing import annealing_of, restricted
 
 # One job in one cluster of one class. Other numbers and arrays are 0.
 NUMBERS = {
@@ -142,3 +147,36 @@ def test_a_problem_is_restricted_once_and_constraints_spend_once():
         getattr(engine(), function)(*given)
         with pytest.raises(InternalError, match=r"out of order$"):
             getattr(engine(), function)(*given)
+
+
+WRONG = {
+    "int64_t": (-(2**63), -2, -1, 0, 1, 2, 5, 2**31, 2**62, 2**63 - 1),
+    "uint8_t": (0, 1, 2, 255),
+    "double": (math.nan, -math.inf, math.inf, -1e308, 1e308, -1.0, 0.0, 5e-324, 0.5, 3.0),
+}
+
+
+def corrupted(data: st.DataObject, function: Function, given: Sequence[Any]) -> list[Any]:
+    """Return arguments of a function with up to four numbers in its arrays changed."""
+    parameters = [p for p in function.parameters if p.name != "made"]
+    found = [a.copy() if isinstance(a, np.ndarray) else a for a in given]
+    arrays = [(p.kind, a) for p, a in zip(parameters, found, strict=True) if isinstance(a, np.ndarray) and a.size]
+    for _ in range(data.draw(st.integers(1, 4))):
+        kind, array = data.draw(st.sampled_from(arrays))
+        array.reshape(-1)[data.draw(st.integers(0, array.size - 1))] = data.draw(st.sampled_from(WRONG[kind]))
+    return found
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(function=st.sampled_from(sorted(NUMBERS)), seed=st.integers(0, 39), data=st.data())
+def test_lists_under_wrong_arrays_are_refused_or_end(function: str, seed: int, data: st.DataObject) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        right = getattr(engine(), function)
+        patch.setattr(engine(), function, lambda *given: right(*corrupted(data, right, given)))
+        for problem in restricted(seed):
+            try:
+                annealing = annealing_of(problem, "total-response-time")
+            except InternalError:
+                continue
+            annealing.consider(range(len(problem.jobs)), [0] * len(problem.jobs))
+            annealing.round(50)
