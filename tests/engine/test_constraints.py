@@ -180,3 +180,19 @@ def test_lists_under_wrong_arrays_are_refused_or_end(function: str, seed: int, d
                 continue
             annealing.consider(range(len(problem.jobs)), [0] * len(problem.jobs))
             annealing.round(50)
+
+
+def test_a_clock_too_far_from_0_to_tell_windows_apart_ends_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = engine().constraints_new
+    names, numbers = [parameter.name for parameter in right.parameters if parameter.name != "made"], []
+
+    def far(*given: Any) -> Handle:
+        found = [a + 1e308 if name == "offsets" else a for name, a in zip(names, given, strict=True)]
+        numbers.append(found[names.index("offsets")].size)
+        return right(*found)
+
+    monkeypatch.setattr(engine(), "constraints_new", far)
+    for problem in restricted(4):
+        annealing = annealing_of(problem, "total-response-time")
+        annealing.consider(range(len(problem.jobs)), [0] * len(problem.jobs))
+    assert any(numbers)
