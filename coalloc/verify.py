@@ -527,6 +527,7 @@ def _job_of(given: Fields) -> Job:
     first = Shape(given.whole("tasks", least=1), given.number("base_time"), given.amounts("times"))
     others = []
     for shape in given.parts("shapes", []):
+        shape.ignore("estimate")
         others.append(Shape(shape.whole("tasks", least=1), shape.number("base_time"), shape.amounts("times")))
         shape.end()
     lags = []
@@ -975,8 +976,8 @@ def _check_processors(problem: Problem, rows: Sequence[Row]) -> None:
 def _check_capacities(problem: Problem, rows: Sequence[Row]) -> None:
     """Raise where what jobs take together exceeds a capacity, at a time at which a job of the schedule takes some.
 
-    Sums rise at starts alone, so these are the times that are checked. A job that has ended but for the tolerance
-    takes nothing any more.
+    Sums rise at starts alone, so these are the times that are checked. What has ended but for the tolerance, jobs
+    and outages, takes nothing any more.
     """
     instance, tolerance = problem.instance, problem.clock.tolerance
     begins = {row.start for row in rows} | {outage.start for outage in instance.outages}
@@ -990,14 +991,16 @@ def _check_capacities(problem: Problem, rows: Sequence[Row]) -> None:
 
 def _loads(problem: Problem, time: Fraction, rows: Sequence[Row]) -> Iterator[tuple[str, Fraction, list[Fraction]]]:
     """Yield what is limited at a time: its name, its capacity, and what each row takes of it."""
-    instance, zero = problem.instance, Fraction(0)
+    instance, zero, soon = problem.instance, Fraction(0), time + problem.clock.tolerance
     for k, link in enumerate(instance.links):
         loads = [problem.loads(row.job, problem.by_cluster(row.counts))[k] for row in rows]
         yield link.name, link.bandwidth * (1 + problem.saturation), loads
     for limit in instance.limits:
         yield "a limit", limit.capacity, [limit.amounts.get(row.job.id, zero) for row in rows]
     for g, group in enumerate(instance.groups):
-        if away := sum(o.processors for o in instance.outages if o.is_of(g, instance) and o.start <= time < o.end):
+        if away := sum(
+            o.processors for o in instance.outages if o.is_of(g, instance) and o.start <= time and soon < o.end
+        ):
             yield "a group in an outage", Fraction(group.processors - away), [Fraction(row.counts[g]) for row in rows]
         for node in group.nodes if group.memory is not None else ():
             yield "memory", group.memory or zero, [row.job.memory * _tasks(row, node) for row in rows]

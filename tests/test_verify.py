@@ -286,6 +286,9 @@ def test_a_schedule_that_breaks_a_rule_is_rejected(change, message):
         ({"requires": ["gpu"]}, {}, "not use|fits on no part"),
         ({"resources": {"license": 2}}, {"resources": {"license": 1}}, "license"),
         ({}, {"unavailable": [{"cluster": "C1", "start": 4, "end": 6, "nodes": ["C1/0"]}]}, "away"),
+        ({}, {"unavailable": [{"cluster": "C1", "start": 0, "end": 1e-9, "group": 0, "processors": 1}]}, None),
+        ({}, {"unavailable": [{"cluster": "C1", "start": 0, "end": 1, "group": 0, "processors": 1}]}, "outage"),
+        ({"shapes": [{"tasks": 2, "base_time": 2, "estimate": 9}]}, {}, None),
         ({"slices": 1}, {}, "not covered"),
     ],
 )
