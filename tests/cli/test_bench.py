@@ -100,8 +100,16 @@ def test_the_faults_of_a_specification_are_lines_and_nothing_is_made(spec):
             ["bench", "run", "{0}/small.toml", "--store", "{0}/small.toml"],
             "coalloc: --store: {0}/small.toml cannot be written: it is an input",
         ),
-        (["bench", "report", "{0}/no.sqlite"], "coalloc: {0}/no.sqlite: the store does not exist"),
-        (["bench", "report", "{0}/small.toml"], "coalloc: {0}/small.toml: is not a store of benchmarks: "),
+        pytest.param(
+            ["bench", "report", "{0}/no.sqlite"],
+            "coalloc: {0}/no.sqlite: the store does not exist",
+            marks=needs_pictures,
+        ),
+        pytest.param(
+            ["bench", "report", "{0}/small.toml"],
+            "coalloc: {0}/small.toml: is not a store of benchmarks: ",
+            marks=needs_pictures,
+        ),
         (["bench", "compare", "{0}/no.sqlite", "x"], "coalloc: {0}/no.sqlite: the store does not exist"),
     ],
 )
