@@ -695,6 +695,10 @@ class Problem:
         """Whether the objective sums what jobs cost; else it is the greatest difference of an end and a time."""
         return self.objective not in ("makespan", "maximum-lateness")
 
+    def shown(self, value: Fraction, digits: int = 12) -> str:
+        """Return a value of the objective as a text, with its unit."""
+        return shown(value, digits) + (" s" if self.objective != "mean-bounded-slowdown" else "")
+
     def due(self, job: Job) -> Fraction | None:
         """Return the time that is subtracted from the end of a job, s; None where it does not count, or in sums."""
         return {"makespan": self.instance.origin, "maximum-lateness": job.due_date}.get(self.objective)
@@ -1838,19 +1842,20 @@ class Verdict:
         if self.bound is None:
             lines = [f"proved: there is no schedule ({rules})"]
         else:
-            lines = [f"proved: no schedule has a {problem.objective} below {shown(self.bound)} ({rules})"]
+            lines = [f"proved: no schedule has a {problem.objective} below {problem.shown(self.bound)} ({rules})"]
         if self.objective is not None:
-            lines.append(f"proved: the schedule is valid, and its {problem.objective} is {shown(self.objective)}")
+            reached = problem.shown(self.objective)
+            lines.append(f"proved: the schedule is valid, and its {problem.objective} is {reached}")
             verdict = "proved: it is optimal" if self.is_optimal else "not proved: that it is optimal"
-            lines.append(f"{verdict} (tolerance {shown(self.tolerance)})")
+            lines.append(f"{verdict} (tolerance {problem.shown(self.tolerance, 3)})")
         if not self.is_same_file:
             lines.append("note: the instance file is written otherwise than the one of the certificate, or is another")
         return lines
 
 
-def shown(number: Fraction | int) -> str:
-    """Return a number as a text, with 12 digits."""
-    return f"{float(number):.12g}"
+def shown(number: Fraction | int, digits: int = 12) -> str:
+    """Return a number as a text, with so many digits."""
+    return f"{float(number):.{digits}g}"
 
 
 def verdict_of(instance: Any, certificate: Any, sha256: str = "", most_steps: int = MOST_STEPS) -> Verdict:

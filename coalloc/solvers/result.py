@@ -475,9 +475,9 @@ class SolveResult:
         >>> import coalloc
         >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0)
         >>> print(result.certificate())
-        proved: no schedule has a makespan below 500 (slots of 50 s, strict links, scope platform)
-        proved: the schedule is valid, and its makespan is 500
-        proved: it is optimal (tolerance 5e-10)
+        proved: no schedule has a makespan below 500 s (slots of 50 s, strict links, scope platform)
+        proved: the schedule is valid, and its makespan is 500 s
+        proved: it is optimal (tolerance 5e-10 s)
         """
         certify = importlib.import_module("coalloc.certificates").certify  # above this package: it calls solvers
         found: Certificate = certify(self, time_limit)
