@@ -27,7 +27,9 @@ PROJECT = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
 BROKEN = """
 from dataclasses import dataclass
 
+from coalloc.documents.values import value
 from coalloc.solvers.backends.adapters import Adapter, Interface
+from coalloc.workloads.generator import Generator
 
 FREE = Adapter("free", (Interface("highs", is_known=False),))
 number = 7
@@ -54,6 +56,18 @@ class Failing:
 
     def decide(self, state):
         return [state.no_such_thing]
+
+
+@value()
+class Poor(Generator):
+    "Draws nothing."
+
+    def draw(self, rng, name):
+        return rng.no_such_thing
+
+
+def read(path, platform):
+    return open(path).no_such_thing
 """
 
 
@@ -72,12 +86,12 @@ def site(tmp_path, monkeypatch):
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
-    generators._families.cache_clear()
+    generators.families.cache_clear()
     for registry in (POLICIES, OBJECTIVES, ADAPTERS, READERS):
         monkeypatch.setattr(registry, "_plugins", None)
     monkeypatch.chdir(tmp_path)
     yield folder
-    generators._families.cache_clear()
+    generators.families.cache_clear()
     for module in ("coalloc_example", "broken"):
         sys.modules.pop(module, None)
 
@@ -126,6 +140,10 @@ def test_objective_generator_and_reader_of_a_package_are_used_in_the_shell(examp
     done = run("convert", "--from", "job-list", "jobs.csv", "--processors", 4, "-o", "read.json", "-q")
     assert done.exit_code == 0, done.stderr
     assert coalloc.read_instance("read.json").jobs[0].tasks == 2
+    for wrong, sentence in ((["jobs.csv"], "a job list has no platform"), (["no.csv"], "cannot be read: no such file")):
+        refused = run("convert", "--from", "job-list", *wrong)
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+        assert sentence in refused.stderr
     unknown = run("convert", "--from", "pbs", "jobs.csv")
     assert "must be one of instance, swf, sacct, irmasim, job-list, got 'pbs'" in unknown.stderr
 
@@ -165,7 +183,7 @@ def test_a_plugin_that_cannot_be_used_is_named_and_skipped(group, name, home, se
     (site / "broken.py").write_text(BROKEN)
     install(site, "their-package", {f"coalloc.{group}": {name: home}})
     registries = {"objectives": OBJECTIVES, "solvers": ADAPTERS, "readers": READERS}
-    registry = generators._families() if group == "generators" else registries.get(group, POLICIES)
+    registry = generators.families() if group == "generators" else registries.get(group, POLICIES)
     expected = f"plugin '{name}' (coalloc.{group}) of their-package 0.1.0 is skipped: {sentence}"
     with pytest.warns(PluginWarning, match=re.escape(expected)) as warned:
         assert list(registry) == list(registry.builtin)
@@ -181,12 +199,23 @@ def test_the_shell_names_a_broken_plugin_in_one_line_and_goes_on(site):
     assert "easy" in listed.stdout
 
 
-def test_what_a_plugin_raises_is_an_error_of_the_plugin(site):
+@pytest.mark.parametrize(
+    ("group", "home", "arguments"),
+    [
+        ("policies", "broken:Failing", ["simulate", "example:pas-figure-3.3", "--policy", "failing", "-q"]),
+        ("generators", "broken:Poor", ["generate", "failing"]),
+        ("readers", "broken:read", ["convert", "--from", "failing", "jobs.csv"]),
+    ],
+)
+def test_what_a_plugin_raises_is_an_error_of_the_plugin(group, home, arguments, site):
     (site / "broken.py").write_text(BROKEN)
-    install(site, "their-package", {"coalloc.policies": {"failing": "broken:Failing"}})
-    done = run("simulate", "example:pas-figure-3.3", "--policy", "failing", "-q")
+    write(Path("jobs.csv"), "id\n")
+    install(site, "their-package", {f"coalloc.{group}": {"failing": home}})
+    done = run(*arguments)
     assert done.exit_code == 2
-    assert re.match(r"coalloc: failing raised AttributeError: .*no_such_thing.* \(broken\.py, line \d+; ", done.stderr)
+    assert re.match(
+        r"coalloc: failing raised AttributeError: .*no_such_thing.* \(broken\.py, line \d+[;)]", done.stderr
+    )
     assert done.stderr.count("\n") == 1
 
 

@@ -207,11 +207,17 @@ def convert(
 
 def _read_by_plugin(source: str, file: str, platform: Path | None, processors: int | None) -> Instance:
     """Return what the reader of an installed package makes of a file."""
+    from coalloc.cli.own_classes import faults_of
+    from coalloc.instance import Fault, InstanceError
     from coalloc.workloads.readers import READERS
 
+    if not Path(file).exists():
+        raise InstanceError([Fault("", "cannot be read: no such file or directory")], file)
     named = platform is not None or processors is not None
     where = platform_of_trace(file, processors, platform, "--platform")[0] if named else None
-    found = READERS[source](file, where)
+    reader = READERS[source]
+    with faults_of(source, reader):
+        found = reader(file, where)
     if not isinstance(found, coalloc.Instance):
         raise coalloc.CoallocError(
             f"plugin {source!r} (coalloc.readers) returned no instance, but {type(found).__name__}"

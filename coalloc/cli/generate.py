@@ -48,6 +48,11 @@ def generate(
         return ExitCode.DONE
     if name is None:
         raise BadParameter("give a generator, or --list to list all", param_hint="NAME")
+    from coalloc.cli.own_classes import faults_of
+    from coalloc.workloads.generators import families
+
     check_writable({"--output": output})
-    write_or_say_instance(coalloc.generate(name, seed, **parameters_of(parameter or [], "--parameter")), output, quiet)
+    with faults_of(name, families().get(name, object)):
+        instance = coalloc.generate(name, seed, **parameters_of(parameter or [], "--parameter"))
+    write_or_say_instance(instance, output, quiet)
     return ExitCode.DONE

@@ -122,8 +122,8 @@ def _own(kind: Kind, text: str, options: Mapping[str, Any]) -> Any:
 
 
 @contextmanager
-def faults_of(name: str, found: type) -> Iterator[None]:
-    """Raise what the code of a class of the user's, or of a plugin, raises in the block as its error, in one line.
+def faults_of(name: str, found: object) -> Iterator[None]:
+    """Raise what a class or function of the user's, or of a plugin, raises in the block as its error, in one line.
 
     The line says where the run was, if it had begun.
     """
@@ -164,9 +164,10 @@ def _check_call(text: str, name: str, method: object, arguments: Sequence[str]) 
         ) from None
 
 
-def _files_of(found: type) -> set[str | None]:
-    """Return the files of others with the code of a class: its own, and those of the classes it is made from."""
-    modules = (sys.modules.get(base.__module__) for base in found.__mro__ if not base.__module__.startswith(PACKAGE))
+def _files_of(found: object) -> set[str | None]:
+    """Return the files of others with the code of a function, or of a class and those that it is made from."""
+    names = (str(part.__module__) for part in getattr(found, "__mro__", (found,)))
+    modules = (sys.modules.get(name) for name in names if not name.startswith(PACKAGE))
     return {getattr(module, "__file__", None) for module in modules}
 
 

@@ -4,7 +4,7 @@ import csv
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.documents.values import value
 from coalloc.extend import RegularObjective, Start
 from coalloc.workloads.generator import Generator, NumJobs, NumNodes
@@ -57,6 +57,8 @@ class EqualJobs(Generator):
 
 def read_job_list(path, platform):
     """Return the instance of a CSV file with the columns id, tasks and seconds."""
+    if platform is None:
+        raise CoallocError(f"{path}: a job list has no platform: give --processors or --platform")
     with open(path, newline="", encoding="utf-8") as file:
         jobs = [Job(row["id"], int(row["tasks"]), float(row["seconds"])) for row in csv.DictReader(file)]
     return Instance(platform, jobs, name=path)

@@ -25,7 +25,8 @@ from coalloc.workloads.generator import Description, Generator, describe
 
 
 @functools.cache
-def _families() -> Registry[type[Generator]]:
+def families() -> Registry[type[Generator]]:
+    """Return the generators by name, those of installed packages included."""
     found: dict[str, type[Generator]] = {}
     for module in pkgutil.iter_modules(__path__):
         found |= importlib.import_module(f"{__name__}.{module.name}").GENERATORS
@@ -42,7 +43,7 @@ def _adopted(found: Any, point: EntryPoint) -> type[Generator]:
 
 def generators() -> Mapping[str, Description]:
     """Return the generators there are, by name, each with its parameters and their defaults."""
-    return MappingProxyType({name: describe(name, family) for name, family in _families().items()})
+    return MappingProxyType({name: describe(name, family) for name, family in families().items()})
 
 
 @public
@@ -80,9 +81,9 @@ def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
     >>> coalloc.generate("thesis-oas", seed=1, jobs=4)
     <Instance 'thesis-oas-1': 4 jobs on 3 clusters with 12 processors>
     """
-    family = _families().get(name)
+    family = families().get(name)
     if family is None:
-        raise CoallocError(f"unknown generator {shown(name)}; available: {', '.join(_families())}")
+        raise CoallocError(f"unknown generator {shown(name)}; available: {', '.join(families())}")
     if seed < 0:
         raise CoallocError(f"seed: must be an integer of at least 0, got {shown(seed)}")
     try:

@@ -113,12 +113,12 @@ def test_a_generator_is_added_by_adding_one_file(tmp_path, monkeypatch):
         "GENERATORS = {'single': Single}\n"
     )
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    package._families.cache_clear()
+    package.families.cache_clear()
     try:
         assert generators()["single"].summary == "One job."
         assert generate("single", tasks=3).jobs[0].tasks == 3
     finally:
-        package._families.cache_clear()
+        package.families.cache_clear()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,4 +132,4 @@ def test_the_page_on_generators_names_every_parameter_with_its_default(name, req
 
 
 def type_of(name):
-    return package._families()[name]
+    return package.families()[name]
