@@ -57,8 +57,10 @@ def _placed_once(case: Case) -> Iterator[Violation]:
 
 def _shapes(case: Case) -> Iterator[Violation]:
     """Yield placements that name a shape which their job does not have."""
-    for placement in case.schedule.placements:
-        job = case.instance.job_by_id.get(placement.job) if placement.shape else None
+    placements = case.schedule.placements
+    for place in [i for i, shape in enumerate(column(placements, "shape")) if shape]:
+        placement = placements[place]
+        job = case.instance.job_by_id.get(placement.job)
         if job is not None and placement.shape > len(job.shapes):
             name, number = visible(placement.job), placement.shape
             sentence = f"job {name} has shape {number}, but its last shape is {len(job.shapes)}"

@@ -76,10 +76,12 @@ class _Bits(dict[int, int]):
 
     def __init__(self, sets: Sets) -> None:
         super().__init__()
-        self._sets, self._size = sets, 0
+        self._size = 0
+        self._begin, self._first, self._stop = sets.begin.data, sets.first.data, sets.stop.data  # faster to index
 
     def __missing__(self, holder: int) -> int:
-        bits = sum((1 << stop) - (1 << first) for first, stop in self._sets.spans(holder))
+        own = range(self._begin[holder], self._begin[holder + 1])
+        bits = sum((1 << self._stop[i]) - (1 << self._first[i]) for i in own)
         self._size += bits.bit_length()
         if self._size <= MOST_BITS:
             self[holder] = bits

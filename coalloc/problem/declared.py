@@ -22,6 +22,7 @@ from coalloc.instance.constraints import (
     DifferentClusters,
     MostTasks,
     NotTogether,
+    OfOneJob,
     SameCluster,
     Tasks,
     TimeBounds,
@@ -73,6 +74,9 @@ class OfJob:
         return min((limit.most for limit in self.most_tasks if node in limit.nodes), default=math.inf)
 
 
+_NOTHING = OfJob()
+
+
 def _common(known: Calendar, declared: AllowedStarts) -> Calendar:
     """Return the calendar of the starts that the calendar of a job and another one allow."""
     name = quoted(declared.job)
@@ -106,7 +110,7 @@ class Declared:
 
     def of(self, job: str) -> OfJob:
         """Return what is declared of a job alone, by id."""
-        return self.by_id.get(job) or OfJob()
+        return self.by_id.get(job, _NOTHING)
 
     @property
     def restricts_spreads(self) -> bool:
@@ -165,16 +169,16 @@ def declared_by(constraints: Iterable[Constraint], instance: Instance, *, is_rou
                 continue
             if isinstance(one, (AllowedSpreads, Budget)):
                 asking.add(f"{type(one).__name__} of {name_of(constraint)}")
-            if isinstance(one, (NotTogether, TimeRow)):
+            if isinstance(one, OfOneJob):
+                by_id[one.job].take(one)
+            elif isinstance(one, (NotTogether, TimeRow)):
                 rows.append((name_of(constraint), one))
             elif isinstance(one, Budget):
                 budgets.append((name_of(constraint), one))
-            elif isinstance(one, (SameCluster, DifferentClusters)):
+            else:
                 clusters.append((name_of(constraint), one))
                 for job in one.jobs if isinstance(one, SameCluster) else ():
                     by_id[job].is_in_one_cluster = True
-            else:
-                by_id[one.jobs[0]].take(one)
     is_complete = all(constraint.is_declared for constraint in given)
     return Declared(names, dict(by_id), tuple(rows), tuple(clusters), tuple(budgets), is_complete, frozenset(asking))
 

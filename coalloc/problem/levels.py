@@ -13,13 +13,16 @@ from coalloc.problem.choices import Mode, SpeedLevel
 from coalloc.problem.execution import execution_time
 from coalloc.problem.shortages import shortage
 
+Prefix = tuple[float, tuple[int, ...], int]
+"""An effective power, the classes with room that are at least as fast, and that room."""
+
 
 class SpeedLevels:
     """Makes the speed levels of the jobs of one problem."""
 
     def __init__(self, allocations: Allocations) -> None:
         self._allocations = allocations
-        self._known: dict[tuple[int, ...], list[tuple[float, tuple[int, ...], int]]] = {}
+        self._known: dict[tuple[int, ...], list[Prefix]] = {}
 
     def of(self, job: Job) -> tuple[SpeedLevel, ...]:
         """Return the speed levels of a job in all its shapes, fastest first; raise where it has none."""
@@ -68,7 +71,7 @@ class SpeedLevels:
         rooms = self._allocations.rooms(job)
         return self._allocations.holds(job, [room if g in allowed else 0 for g, room in enumerate(rooms)])
 
-    def prefixes(self, rooms: tuple[int, ...]) -> list[tuple[float, tuple[int, ...], int]]:
+    def prefixes(self, rooms: tuple[int, ...]) -> list[Prefix]:
         """Return effective powers, greatest first, with the classes at least as fast that have room, and that room.
 
         It is the largest that the scope allows one job of it.
@@ -96,14 +99,14 @@ class SpeedLevels:
         prefixes = self.prefixes(allocations.capacities)
         columns = [allocations.effective_powers.index(power) for power, _, _ in prefixes]
         rows = allocations.ticks_table[:, columns].tolist()
-        return tuple(map(self._of_plain, allocations.jobs, rows))
+        return tuple([self._of_plain(*of_job, prefixes) for of_job in zip(allocations.jobs, rows, strict=True)])
 
-    def _of_plain(self, job: Job, ticks: Sequence[float]) -> tuple[SpeedLevel, ...]:
+    def _of_plain(self, job: Job, ticks: Sequence[float], prefixes: Sequence[Prefix]) -> tuple[SpeedLevel, ...]:
         """Return :meth:`of` for a rigid job by its ticks at each effective power of the platform, greatest first."""
         if job.times or self._allocations.rooms(job) is not self._allocations.capacities:
             return self.of(job)
         levels: dict[float, SpeedLevel] = {}
-        for (_, allowed, room), duration in zip(self.prefixes(self._allocations.capacities), ticks, strict=True):
+        for (_, allowed, room), duration in zip(prefixes, ticks, strict=True):
             if room >= job.tasks:
                 levels[duration] = SpeedLevel(duration, allowed, job.tasks)
         return tuple(levels.values()) or self.of(job)

@@ -14,6 +14,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
 
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.resources import tasks_within
@@ -259,8 +264,9 @@ def _list_schedule(
 
 def named_orders(problem: Problem) -> list[list[int]]:
     """Return the jobs (indices) in each named order, the best for the latest end last; first those of a fixed start."""
-    index = {job.id: j for j, job in enumerate(problem.jobs)}
-    orders = [[index[job.id] for job in sorted(problem.jobs, key=key)] for key in ORDERS.values()]
+    fields = {name: np.array(list(map(attrgetter(name), problem.jobs))) for name in ("arrival", "tasks", "estimate")}
+    jobs = cast(Job, SimpleNamespace(**fields))  # the keys are arithmetic
+    orders: list[list[int]] = [np.argsort(key(jobs), kind="stable").tolist() for key in ORDERS.values()]
     return [sorted(order, key=lambda j: j not in problem.pinned) for order in orders] if problem.pinned else orders
 
 

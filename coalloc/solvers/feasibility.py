@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import le
 
@@ -60,8 +60,20 @@ def _why_beyond_budget(problem: Problem) -> list[str]:
 def why_without_place(problem: Problem) -> list[str]:
     """Return a sentence for each job that fits nowhere, or saturates a link wherever it does."""
     spreading = Spreading(problem)
-    found = (why_nowhere(problem, job) or _saturation(problem, spreading, j) for j, job in enumerate(problem.jobs))
+    asking = (j for j, fits in enumerate(_fit_one_cluster(problem)) if not fits)
+    found = (why_nowhere(problem, problem.jobs[j]) or _saturation(problem, spreading, j) for j in asking)
     return [sentence for sentence in found if sentence]
+
+
+def _fit_one_cluster(problem: Problem) -> Iterator[bool]:
+    """Yield whether each job needs nothing but processors, of which one cluster, where it loads no link, has enough."""
+    allocations = problem.allocations
+    num_clusters = len(problem.instance.platform.clusters)
+    widest = max(tasks_per_cluster(allocations.capacities, problem.classes, num_clusters), default=0)
+    is_told = problem.scope == "node" or allocations.restricts_spreads
+    for job in problem.jobs:
+        is_plain = not (is_told or job.shapes or job.is_spread) and allocations.rooms(job) is allocations.capacities
+        yield is_plain and job.tasks <= widest
 
 
 def why_crowded(problem: Problem) -> str:

@@ -23,6 +23,7 @@ from coalloc.solvers.effort import Effort
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 from coalloc.solvers.solve_state import SolveState, fail_on
 from coalloc.solvers.traits import Trait, those_of, traits_of
+from coalloc.system.garbage import no_collection
 
 T = TypeVar("T")
 
@@ -133,6 +134,7 @@ class Incumbent:
         is_asked = self.criterion.objective.is_latest_end and math.isfinite(latest)
         return is_asked and not self.state.is_within(bound, self.criterion.reported(latest))
 
+    @no_collection()  # schedules are large, and kept
     def take(self, assignments: Sequence[Assignment], source: str) -> None:
         """Take assignments of the problem if they are better than the best; one that is not valid is our fault."""
         if self._is_better(assignments):

@@ -23,8 +23,10 @@ from coalloc.solvers.bounds.safe_side import rounded
 from coalloc.solvers.bounds.work import work
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.system.garbage import no_collection
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def longest_job(problem: Problem) -> float:
@@ -56,13 +58,16 @@ def _packed(problem: Problem, shapes: Shapes, held: Sequence[float], capacity: f
     """Return :func:`packing` of jobs by a size and ticks in each shape, beside what running jobs hold of a capacity."""
     amounts = [size for of_job in shapes for size, _ in of_job] + [min(size, capacity) for size in held]
     sizes, size_of = np.unique(amounts, return_inverse=True)
-    order = np.argsort(np.array(problem.releases, dtype=float), kind="stable")
-    releases = np.array(problem.releases, dtype=float)[order]
+    arrivals = np.array(problem.releases, dtype=float)
     durations = np.array([duration for of_job in shapes for _, duration in of_job], dtype=float)
     ends = np.array([busy.end for busy in problem.busy], dtype=float)
+    first_shapes = np.cumsum([0, *map(len, shapes[:-1])]) if problem.allocations.is_moldable else None
+    if first_shapes is None:  # jobs of one size that arrive together count as one
+        arrivals, size_of, durations = _together(arrivals, size_of, durations)
+    order = np.argsort(arrivals, kind="stable")
+    releases = arrivals[order]
     is_whole = capacity <= MOST_WHOLE and all(float(size).is_integer() for size in (*sizes, capacity))
     weights = weightings(sizes.tolist(), int(capacity)) if is_whole else [sizes / capacity]
-    first_shapes = np.cumsum([0, *map(len, shapes[:-1])]) if problem.allocations.is_moldable else None
 
     def done(weight: Floats) -> float:
         """Return when all is done by one weighting: they are many, so only one at a time is kept for all jobs."""
@@ -75,6 +80,18 @@ def _packed(problem: Problem, shapes: Shapes, held: Sequence[float], capacity: f
         return float(_done(releases, suffixes, weight[size_of[len(durations) :]], ends).max())
 
     return rounded(problem, max(done(np.asarray(weight)) for weight in weights))
+
+
+def _together(arrivals: Floats, size_of: Ints, durations: Floats) -> tuple[Floats, Ints, Floats]:
+    """Return arrivals, sizes (by number) and durations of jobs, those of equal arrival and size as one.
+
+    Further sizes, of what runs, stay where they are.
+    """
+    num_jobs = len(durations)
+    kinds, kind_of = np.unique(np.stack([arrivals, size_of[:num_jobs]]), axis=1, return_inverse=True)
+    sizes = np.concatenate([kinds[1].astype(np.int64), size_of[num_jobs:]])
+    together: Floats = np.bincount(kind_of.ravel(), durations).astype(float)
+    return kinds[0], sizes, together
 
 
 def _done(releases: Floats, work: Floats, weights: Floats, ends: Floats) -> Floats:
@@ -222,6 +239,7 @@ def squashed_area(problem: Problem) -> float:
     return rounded(problem, total)
 
 
+@no_collection()  # what is made of each job is kept
 def quick_bound(criterion: Criterion) -> float:
     """Return a bound on the cost that costs nothing: longest job and packing, or every job alone and squashed area."""
     problem, objective = criterion.problem, criterion.objective
