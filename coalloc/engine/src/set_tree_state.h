@@ -1,0 +1,153 @@
+/* The state of a tree over running sets, and what the files set_tree*.c have of each other. */
+
+#ifndef SET_TREE_STATE_H
+#define SET_TREE_STATE_H
+
+#include "set_tree.h"
+
+/* Whether a node leads on. */
+enum { NO = 0, YES = 1 };
+/* Members of a running set up to which it is remembered. */
+enum { MOST_MEMBERS = 12 };
+
+/* The node of a level: its time, who waits, packed, how many have started, the next candidate to look at, how many may
+   start, how many run, those that have started last, and how many blocks have begun. `soonest` is when a wait
+   ends at the earliest. By bits of kinds: which could as well have started since something has ended last, which could
+   not start there once all others have, and which of those run that must not run beside some. */
+typedef struct {
+    double now, soonest;
+    uint64_t waiting, settled, barred, apart;
+    int64_t count, place, num_candidates, num_members, begun;
+} set_node;
+
+typedef struct {
+    int64_t key;
+    double end;
+} member;
+
+/* What a node is remembered by: who waited, when, what was spent, the running set and the ends of its members, and how many
+   blocks had begun; the size is the number of members plus 1: 0 is a free place. */
+typedef struct {
+    uint64_t waiting;
+    double now, spent;
+    int32_t set;
+    uint16_t size, begun;
+    double ends[MOST_MEMBERS];
+} known_node;
+
+/* A kind: how far up it is among those that wait, packed, under which mask, the bits of the kinds beside which it must not
+   run, when it arrives, by when it has to start and to end, its least ticks, and those until it and all that waits for it
+   has ended; and, where lags or rows tell it apart, so that it is one job, when that has started and ends. */
+typedef struct {
+    int64_t shift;
+    uint64_t mask, apart;
+    double release, latest_start, latest_end, shortest, tail, start, end;
+} kind_of_jobs;
+
+/* So many ticks after a kind, its end or its start, another may start. */
+typedef struct {
+    int64_t of;
+    bool is_end;
+    double least;
+} time_lag;
+
+/* By level: members; running sets, first ends and what is spent after so many starts; places of what has started among the candidates;
+   what was lost at each price; and since when each key has room. `lasting` is what still runs, in the order of keys, then
+   of ends. Blocks are in the order of their begins. Lags, and the spans in which a calendar lets a kind start, are in the order
+   of the kinds; `early` is how much before a span it may. `delayed` are the kinds behind lags that last. */
+struct set_tree {
+    running_sets *sets;
+    int64_t num_kinds, num_keys, num_jobs, num_busy, num_blocks, first_block, num_lags, num_spans, num_levels, num_members, mirrored, memory;
+    int64_t level, num_delayed;
+    bool is_forward, has_begun, has_waits, has_apart, may_delay;
+    int64_t next_look;
+    double ceiling, deadline;
+    const double *slacks;
+    int64_t *hits, num_prices;
+    kind_of_jobs *kinds;
+    int64_t *kind_of;
+    int64_t *lag_first, *span_first, *delayed;
+    time_lag *lags;
+    double *opens, *closes, early, last_release;
+    double *ticks, *begins, *block_ends;
+    set_node *nodes;
+    int64_t *sets_of, *candidates, *started;
+    double *firsts, *losses, *rooms, *spent;
+    costs *costs;
+    held *holding;
+    int64_t *counts;
+    member *members, *lasting;
+    known_node *known;
+    double *known_lags;
+    arena kept;
+};
+
+static inline int64_t number_of(const set_tree *t, uint64_t waiting, int64_t kind) {
+    return (int64_t)(waiting >> t->kinds[kind].shift & t->kinds[kind].mask);
+}
+
+static inline member *members_of(const set_tree *t, int64_t level) { return t->members + level * t->num_members; }
+
+static inline double *firsts_of(const set_tree *t, int64_t level) { return t->firsts + level * (t->num_jobs + 1); }
+
+/* Return what is spent at a level. */
+static inline double *spent_at(const set_tree *t, int64_t level) {
+    return t->spent + level * (t->num_jobs + 1) + t->nodes[level].count;
+}
+
+static inline double *losses_of(const set_tree *t, int64_t level) { return t->losses + level * t->sets->num_prices; }
+
+/* Return the running set of a level. */
+static inline int64_t *set_of(const set_tree *t, int64_t level) {
+    return t->sets_of + level * (t->num_jobs + 1) + t->nodes[level].count;
+}
+
+/* Return when the first block begins of those that have not at a level. */
+static inline double next_begin(const set_tree *t, int64_t level) {
+    const int64_t begun = t->nodes[level].begun;
+    return begun < t->num_blocks ? t->begins[begun] : HUGE_VAL;
+}
+
+/* Return how many blocks have begun by a time, so many at least. */
+static inline int64_t begun_by(const set_tree *t, int64_t begun, double until) {
+    while (begun < t->num_blocks && t->begins[begun] <= until) begun++;
+    return begun;
+}
+
+/* set_tree_waits.c: when jobs may start, and when it is too late for them. */
+
+/* Whether a job that starts at a time and ends at another is too late for the ceiling, itself, or the first half. */
+bool is_too_late(const set_tree *t, int64_t kind, double start, double end);
+
+/* Return when those lags of a kind are over that have begun; of lags that last only, or of all. */
+double lags_over(const set_tree *t, uint64_t waiting, int64_t kind, double least);
+
+/* Return the bits of the kinds that must not start at a level, beside those that run and have started there; without
+   `may_join` those as well that would have to start with one that has not. */
+uint64_t barred(const set_tree *t, int64_t level, bool may_join);
+
+/* Return when the next kind may start that has room, once all others have started; what has none waits for an end. */
+double next_wait(const set_tree *t, int64_t level);
+
+/* Return no later than when a wait ends once some have started at a level, of those that wait now or begin then. */
+double soonest_wait(const set_tree *t, int64_t level);
+
+/* Whether a job that waits at a level will be too late at a time. */
+bool will_be_late(const set_tree *t, int64_t level, double until);
+
+/* Whether a kind has started that had to start with one that has not. */
+bool lacks_partner(const set_tree *t, int64_t level);
+
+/* set_tree_pruning.c: the rules by which a node is left. */
+
+/* Return whether what has started at a level may lead to a schedule that ends by the ceiling, or why a set cannot be
+   made. */
+int64_t may_lead_on(set_tree *t, int64_t level, double until);
+
+/* set_tree_memory.c: nodes that are remembered. */
+
+/* Return whether the same jobs waited before, no later, beside no more and no dearer, with as many blocks begun, or why a
+   set cannot be made. Remember this where not. */
+int64_t is_known(set_tree *t, int64_t level, double until, int64_t running);
+
+#endif
