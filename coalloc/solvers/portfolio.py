@@ -38,11 +38,9 @@ from coalloc.solvers.search import (
     cpsat_beside,
     deadlines,
     faults_alone,
-    large_neighbourhoods,
     latest_ends,
     list_annealing,
     pool_tree,
-    sampling,
     set_tree,
 )
 from coalloc.solvers.special import bin_packing, unrelated_machines
@@ -78,8 +76,6 @@ METHODS: tuple[Method, ...] = (
     set_tree.METHOD,
     feasible_set.BRANCHING,
     cpsat.LOADING,
-    sampling.METHOD,
-    sampling.SHORT,
     set_tree.METHOD,
     set_tree.FURTHER,
     set_tree.OVER_TIME,
@@ -87,7 +83,6 @@ METHODS: tuple[Method, ...] = (
     list_annealing.METHOD,
     beam_search.METHOD,
     list_annealing.AFTER_BEAMS,
-    large_neighbourhoods.METHOD,
     beam_search.SHORT,
     pumpkin.METHOD,
     cpsat.METHOD,

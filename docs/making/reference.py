@@ -195,7 +195,7 @@ def methods_page() -> str:
         "import coalloc",
         "",
         'instance = coalloc.example("thesis-oas-1")',
-        'result = coalloc.solve(instance, slot="25%", without=["feasible-set LP", "sampling"])',
+        'result = coalloc.solve(instance, slot="25%", without=["feasible-set LP", "list annealing"])',
         "for run in result.methods:",
         "    print(run)",
         "```",

@@ -353,11 +353,14 @@ def test_a_bound_that_proves_is_not_shown_below_the_objective(tiny):
 
 def test_methods_are_chosen_by_name_and_shown(tiny, tmp_path):
     file = tmp_path / "result.json"
-    chosen = ["--method", "feasible-set LP", "--method", "sampling", "--without", "sampling"]
+    chosen = ["--method", "feasible-set LP", "--method", "list annealing", "--without", "list annealing"]
     solved = run("solve", tiny, "--verbose", *chosen, "--result", file)
     result = read_result(file)
-    assert (result.options.methods, result.options.without) == (("feasible-set LP", "sampling"), ("sampling",))
+    assert (result.options.methods, result.options.without) == (
+        ("feasible-set LP", "list annealing"),
+        ("list annealing",),
+    )
     assert solved.stdout.splitlines()[-len(result.methods) :] == [str(one) for one in result.methods]
-    refused = run("solve", tiny, "--without", "samplin")
-    sentence = "coalloc: unknown method 'samplin' in without (did you mean 'sampling'?)"
+    refused = run("solve", tiny, "--without", "list annealin")
+    sentence = "coalloc: unknown method 'list annealin' in without (did you mean 'list annealing'?)"
     assert (solved.exit_code, refused.exit_code, refused.stderr.splitlines()) == (0, 2, [sentence])

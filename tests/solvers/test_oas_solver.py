@@ -31,7 +31,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
-from coalloc.solvers.search import beam_worker, cpsat_beside, deadlines, sampling, set_tree
+from coalloc.solvers.search import beam_worker, cpsat_beside, deadlines, list_annealing, set_tree
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.solvers.solve_state import SolveState
 from coalloc.testing.brute_force import brute_force_oas
@@ -258,7 +258,7 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
     without(monkeypatch, set_tree.METHOD.name)
     rows = [row for row in portfolio.METHODS if row not in (cpsat_beside.EARLY, cpsat_beside.METHOD)]
     monkeypatch.setattr(portfolio, "METHODS", rows)
-    monkeypatch.setattr(sampling, "sample", interrupted)
+    monkeypatch.setattr(list_annealing, "anneal_in_rounds", interrupted)
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2)
     assert result.stopped_by == "interrupt"
     assert len(ended) == 1
@@ -317,7 +317,7 @@ def test_no_process_is_started_for_which_no_time_is_left(
 
 def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     # Here nothing else improves on the list schedule.
-    without(monkeypatch, "sampling", "list annealing", "large neighbourhood search", set_tree.METHOD.name)
+    without(monkeypatch, "list annealing", set_tree.METHOD.name)
     monkeypatch.setattr(BeamSearch, "round", lambda _: time.sleep(0.01))
     instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
     result = coalloc.solve(instance, slot="15%", time_limit=60.0, threads=2, gap=0.015)
@@ -361,7 +361,7 @@ def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, s
         return ModelSolution(SolveStatus.UNKNOWN, "interrupt", None, 0.0, ModelSize(0, 0, 0, 0))
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, set_tree.METHOD.name, "sampling", "list annealing", "large neighbourhood search", "Pumpkin")
+    without(monkeypatch, set_tree.METHOD.name, "list annealing", "Pumpkin")
     result = solve_oas(five(), SolveOptions(slot=slot), run_model=interrupted)
     assert (result.stopped_by, result.status, len(runs)) == ("interrupt", "feasible", 1)
 

@@ -27,8 +27,10 @@ def ran(**options):
 
 def test_methods_restrict_the_portfolio_and_without_leaves_some_out():
     always = ["longest job and packing", "list schedule"]
-    assert ran(methods=["sampling"]) == [*always, "sampling"]
-    assert ran(methods=["sampling", "beam search"], without=["sampling"]) == always  # no prices guide a beam
+    assert ran(methods=["list annealing"]) == [*always, "list annealing"]
+    assert (
+        ran(methods=["list annealing", "beam search"], without=["list annealing"]) == always
+    )  # no prices guide a beam
     assert "branch and bound over running sets" in ran()
     assert "branch and bound over running sets" not in ran(without=["branch and bound over running sets"])
 
@@ -59,12 +61,12 @@ def test_a_method_stands_in_where_the_better_one_is_absent():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"methods": ["samplin"]}, "unknown method 'samplin' in methods (did you mean 'sampling'?)"),
+        ({"methods": ["list annealin"]}, "unknown method 'list annealin' in methods (did you mean 'list annealing'?)"),
         ({"without": ["zzz"]}, "unknown method 'zzz' in without"),
         ({"without": ["list schedule"]}, "method 'list schedule' always runs; without cannot leave it out"),
-        ({"methods": ["sampling"], "objective": "energy"}, "not objective 'energy'"),
-        ({"without": ["sampling"], "model": "pas"}, "not model 'pas'"),
-        ({"without": ["sampling"], "formulation": "mode"}, "not another formulation"),
+        ({"methods": ["list annealing"], "objective": "energy"}, "not objective 'energy'"),
+        ({"without": ["list annealing"], "model": "pas"}, "not model 'pas'"),
+        ({"without": ["list annealing"], "formulation": "mode"}, "not another formulation"),
     ],
 )
 def test_what_names_of_methods_are_refused(options, sentence):

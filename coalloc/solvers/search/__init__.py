@@ -1,1 +1,1 @@
-"""Searches for schedules: sampling, beam search, annealing, large neighbourhoods, branch and bound."""
+"""Searches for schedules: beam search, annealing, branch and bound."""

@@ -1,7 +1,7 @@
 """Beam search: many schedules grow side by side, and at every stage those that wasted least go on.
 
 A stage ends at an instant, the same for all. Each schedule that has come so far goes on by several random plans
-(:mod:`coalloc.solvers.search.sampling`), or on one pool by knapsacks (:mod:`coalloc.solvers.search.knapsack_growth`);
+(:mod:`coalloc.solvers.search.plans`), or on one pool by knapsacks (:mod:`coalloc.solvers.search.knapsack_growth`);
 of all that this gives, those survive whose started jobs are worth most. The dual prices are those of a bound: at those
 no tick can be worth more than 1, so what a schedule falls short of that is ticks by which it must end after the bound
 (docs/mathematics.md, "Serial schedules"). That guides, and proves nothing: whoever is dropped might have become the
@@ -28,7 +28,7 @@ from coalloc.solvers.method import Method
 from coalloc.solvers.search import knapsack_growth
 from coalloc.solvers.search.growth import Growth, Knapsacks, Partials, Plans
 from coalloc.solvers.search.knapsack_growth import KnapsackPlanner
-from coalloc.solvers.search.sampling import Planner
+from coalloc.solvers.search.plans import Planner
 from coalloc.solvers.traits import Trait
 
 LEAST_STAGES, MORE_STAGES = 10, 90

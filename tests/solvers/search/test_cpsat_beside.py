@@ -10,7 +10,7 @@ import coalloc
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.bounds import feasible_set, simple
-from coalloc.solvers.search import cpsat_beside, sampling, set_tree
+from coalloc.solvers.search import cpsat_beside, list_annealing, set_tree
 
 pytestmark = [
     pytest.mark.extras,
@@ -51,7 +51,7 @@ def test_it_needs_a_core_and_time_and_no_limit_of_work(monkeypatch):
 
 def test_what_it_finds_is_heard_while_a_tree_is_searched(monkeypatch):
     methods = (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD)
-    searched = (cpsat_beside.METHOD, sampling.METHOD, set_tree.FURTHER)
+    searched = (cpsat_beside.METHOD, list_annealing.METHOD, set_tree.FURTHER)
     monkeypatch.setattr(portfolio, "METHODS", (*methods, *searched))
     result = coalloc.solve(binding(5), slot="5%", time_limit=60.0, threads=2)
     assert (result.status, result.trace[-1].source) == ("optimal", cpsat.METHOD.name)
@@ -67,7 +67,7 @@ def test_it_goes_on_where_cpsat_would_take_all_cores(monkeypatch):
     worker = cpsat.start_worker
     monkeypatch.setattr(cpsat, "start_worker", start_worker)
     methods = (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, cpsat_beside.METHOD, cpsat.METHOD)
-    monkeypatch.setattr(portfolio, "METHODS", (*methods, sampling.METHOD))
+    monkeypatch.setattr(portfolio, "METHODS", (*methods, list_annealing.METHOD))
     assert coalloc.solve(binding(1, jobs=12), slot="5%", time_limit=20.0, threads=2).status == "optimal"
     assert len(started) == 1
     assert not started[0].is_alive

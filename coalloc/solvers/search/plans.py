@@ -1,70 +1,26 @@
-"""Sampling: parallel generation by plans drawn at random, and by plans near the best one.
+"""Plans, drawn at random, by which schedules of many clusters go on in a beam search.
 
-A plan orders the jobs by a mixture of how wide and how long they are, blurred, and says how picky it is
-about levels, and until when. The engine makes many in a millisecond, which is why they are tried before
-simulated annealing goes on from the best.
+A plan orders the jobs by a mixture of how wide and how long they are, blurred, and says how picky it is about levels,
+and until when.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.problem import Assignment, Problem
+from coalloc.problem import Problem
 from coalloc.rules.serial_sgs import FILLING_RULES
 from coalloc.solvers.bounds.simple import fastest_durations
-from coalloc.solvers.effort import Effort
-from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
-from coalloc.solvers.search.growth import Growth, Plans
-from coalloc.solvers.traits import Trait
+from coalloc.solvers.search.growth import Plans
 
 FRESH = 0.3
-"""Share of the plans that are drawn anew, and not beside the best so far."""
+"""Share of the plans that are drawn anew, and not beside those that brought a schedule so far."""
 
 STEPS = (0.1, 0.05, 0.05, 0.01, 0.05)
 """Standard deviations by which the traits of plans beside others differ: width, threshold, shares and blur."""
 
-PATIENCE = 500
-"""Plans without a better schedule after which sampling begins anew: it gets stuck beside a good plan."""
-
-SAMPLES = 45
-"""Plans that are sampled in a portfolio, times the number of jobs to the power of 3/2."""
-SHARE, SHORT_SHARE = 0.25, 0.05
-"""Shares of the remaining time of a portfolio after which it stops: the second where beam search comes next."""
-
 Floats = NDArray[np.float64]
-
-
-def sample(
-    growth: Growth, assignments: Sequence[Assignment], effort: Effort, *, lower_bound: float
-) -> list[Assignment]:
-    """Return the schedule of least latest end among those sampled and the given one.
-
-    ``effort.iterations`` are samples; plans are drawn relative to ``lower_bound``, on the latest end, ticks.
-    """
-    best, end = list(assignments), max((a.end for a in assignments), default=0.0)
-    if effort.ends_at(end):
-        return best
-    planner, rng = Planner(growth.problem, lower_bound), np.random.default_rng(effort.seed)
-    traits, sampled, idle, parent = drawn(rng, 1), math.inf, 0, np.zeros(1, np.int64)
-    nothing = growth.begun(traits)
-    for _ in range(effort.iterations):
-        if effort.ends_at(end):
-            break
-        sampled, idle = (sampled, idle + 1) if idle < PATIENCE else (math.inf, 0)
-        tried = drawn(rng, 1) if math.isinf(sampled) else mixed(traits, rng)
-        found = growth.grown(nothing, parent, planner.plans(tried, rng), tried, before=sampled)
-        if not len(found.starts):
-            continue
-        traits, sampled, idle = tried, float(found.ends.max()), 0
-        if sampled < end:
-            best, end = found.assignments(0), sampled
-            effort.on_schedule(list(best))
-    return best
 
 
 def drawn(rng: np.random.Generator, number: int) -> Floats:
@@ -126,17 +82,3 @@ class Planner:
             latest=latest_share * self._lower_bound,
             rules=rng.integers(len(FILLING_RULES), size=len(blur)),
         )
-
-
-def _run(incumbent: Incumbent) -> None:
-    """Sample beside the best assignments."""
-    sample(
-        Growth.of(incumbent),
-        incumbent.best,
-        incumbent.effort(int(SAMPLES * len(incumbent.problem.jobs) ** 1.5), METHOD.name),
-        lower_bound=incumbent.proven,
-    )
-
-
-METHOD = Method("sampling", _run, Trait.MAKESPAN | Trait.UNTIED | Trait.FEW, share=SHARE, repeats=True)
-SHORT = Method(METHOD.name, _run, Trait.MAKESPAN | Trait.UNTIED | Trait.MANY, share=SHORT_SHARE, repeats=True)
