@@ -15,7 +15,7 @@ from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import best_list_schedule, named_orders
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.list_annealing import Costs, ListAnnealing
+from coalloc.solvers.search.list_annealing import Costs, annealing_in
 from coalloc.solvers.special.unrelated_machines import Machines
 from coalloc.system.garbage import no_collection
 
@@ -32,17 +32,17 @@ def first_schedule(incumbent: Incumbent, deadline: float) -> list[Assignment]:
     At the deadline, an instant of ``time.perf_counter()``, s, no further list is tried.
     """
     criterion, problem = incumbent.criterion, incumbent.problem
-    found = _decoded(criterion, incumbent.proven, deadline) if problem.jobs else []
+    found = _decoded(incumbent, deadline) if problem.jobs else []
     if found or not problem.ties_jobs:
         return found
     # Python takes the next job that has a place where rows of the jobs before leave none to the first one
     return best_list_schedule(problem, incumbent.proven, deadline, orders=orders_of(criterion), cost=criterion.value)
 
 
-def _decoded(criterion: Criterion, target: float, deadline: float) -> list[Assignment]:
+def _decoded(incumbent: Incumbent, deadline: float) -> list[Assignment]:
     """Return the cheapest list schedule of the engine, of lists in which each job has its turn."""
-    problem = criterion.problem
-    lists = ListAnnealing(problem, Costs.of(criterion), 0)
+    criterion = incumbent.criterion
+    lists = annealing_in(incumbent, Costs.of(criterion), 0)
     for order in reversed(dict.fromkeys(map(tuple, orders_of(criterion)))):
         is_known = math.isfinite(lists.value)
         if is_known and time.perf_counter() > deadline:
@@ -50,8 +50,9 @@ def _decoded(criterion: Criterion, target: float, deadline: float) -> list[Assig
         if is_known:
             lists.consider_order(order, deadline)
         else:
-            lists.complete_order(order, max(deadline, time.perf_counter() + PER_JOB * len(problem.jobs)))
-        if lists.value <= target:
+            soonest = time.perf_counter() + PER_JOB * len(criterion.problem.jobs)
+            lists.complete_order(order, max(deadline, soonest))
+        if lists.value <= incumbent.proven:
             break
     return lists.best()[2] if math.isfinite(lists.value) else []
 

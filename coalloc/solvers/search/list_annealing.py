@@ -134,12 +134,19 @@ def _slope(criterion: Criterion, j: int, duration: float) -> float:
 class ListAnnealing:
     """Rounds of annealing of one problem, from the best of the lists that were considered.
 
-    ``latest_ends`` of the jobs, ticks, are those of the problem unless others are given.
+    ``latest_ends`` of the jobs, ticks, are those of the problem unless others are given; so are ``tables``.
     """
 
-    def __init__(self, problem: Problem, costs: Costs, seed: int, latest_ends: Sequence[float] | None = None) -> None:
-        self._generation, self._costs = Generation(problem), costs
-        self._tables = Tables.of(self._generation)
+    def __init__(
+        self,
+        problem: Problem,
+        costs: Costs,
+        seed: int,
+        latest_ends: Sequence[float] | None = None,
+        tables: Tables | None = None,
+    ) -> None:
+        self._problem, self._costs = problem, costs
+        self._tables = tables or Tables.of(Generation(problem))
         self._sizes = len(problem.jobs), len(problem.classes)
         self._widest = np.diff(self._tables.members.first) - 1
         is_restricted = problem.couples or problem.allocations.restricts_spreads  # else there is always a filling
@@ -180,7 +187,7 @@ class ListAnnealing:
 
     def consider_order(self, order: Sequence[int], deadline: float = math.inf) -> None:
         """Consider a list in which each job takes any level, behind those that rows make it wait for."""
-        self.consider(_in_turn(self._generation.problem, order), self._widest * len(FILLING_RULES), deadline)
+        self.consider(_in_turn(self._problem, order), self._widest * len(FILLING_RULES), deadline)
 
     def complete_order(self, order: Sequence[int], deadline: float) -> None:
         """Consider such a list to its end; past the deadline no job starts before the one placed last."""
@@ -190,7 +197,7 @@ class ListAnnealing:
 
     def consider_all(self, assignments: Sequence[Assignment], deadline: float = math.inf) -> None:
         """Consider the order of a schedule, with its levels or any, and the named orders."""
-        problem, num_rules = self._generation.problem, len(FILLING_RULES)
+        problem, num_rules = self._problem, len(FILLING_RULES)
         order = [a.job for a in sorted(assignments, key=lambda a: (a.start, a.job))]
         widest = self._widest.tolist()
         alone = [level + len(of) for level, of in zip(_levels(problem, assignments), problem.levels, strict=True)]
@@ -226,7 +233,7 @@ class ListAnnealing:
         if is_cost:
             engine().lists_answer_cost(self._lists, self._costs.criterion.cost(j, *times.tolist()))
             return
-        modes = [mode.allocation for mode in self._generation.problem.modes[j]]
+        modes = [mode.allocation for mode in self._problem.modes[j]]
         allocations = np.array(modes, dtype=np.int64).reshape(-1, self._sizes[1])
         engine().lists_answer_modes(self._lists, *allocations.shape, allocations)
 
@@ -243,7 +250,7 @@ class ListAnnealing:
         *found, starts, allocations = self._best()
         order, ways = (part.tolist() for part in found)
         in_order = np.argsort(starts, kind="stable")
-        modes = self._generation.problem.allocations.modes_on(allocations)
+        modes = self._problem.allocations.modes_on(allocations)
         started = zip(in_order.tolist(), starts[in_order].tolist(), strict=True)
         return order, ways, [Assignment(j, start, modes[j]) for j, start in started]
 
@@ -252,6 +259,15 @@ def earliness_weights(criterion: Criterion) -> list[float]:
     """Return what each tick that a job ends later costs beside the objective (:data:`EARLINESS`), by job."""
     tasks = sum(job.tasks for job in criterion.problem.jobs)
     return [EARLINESS * criterion.tick * job.tasks / tasks for job in criterion.problem.jobs]
+
+
+def annealing_in(
+    incumbent: Incumbent, costs: Costs, seed: int, latest_ends: Sequence[float] | None = None
+) -> ListAnnealing:
+    """Return the annealing of the lists of a context, which keeps the tables of its problem."""
+    tables = incumbent.kept(Tables) or Tables.of(Generation(incumbent.problem))
+    incumbent.keep(tables)
+    return ListAnnealing(incumbent.problem, costs, seed, latest_ends, tables)
 
 
 def _in_turn(problem: Problem, order: Sequence[int]) -> list[int]:
@@ -317,7 +333,7 @@ def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
 def _run(incumbent: Incumbent, most: int = ROUNDS) -> None:
     """Anneal in rounds from the best assignments."""
     problem, seed = incumbent.problem, incumbent.state.options.seed + incumbent.attempt
-    annealing = ListAnnealing(problem, Costs.of(incumbent.criterion), seed)
+    annealing = annealing_in(incumbent, Costs.of(incumbent.criterion), seed)
     annealing.consider_all(incumbent.best, incumbent.deadline)
     if not annealing.is_movable:
         return  # out of time, say
