@@ -11,8 +11,8 @@ Numbers of a file are exact decimals here, and every computation is one of whole
 docs/reference-files.md; proofs of the rules, in full: docs/mathematics.md, "Certificates"; an example, and what is left
 to believe: docs/trust.md. The file is read from top to bottom:
 
-1. reading: strict JSON of bounded size;
-2. instance: platform, links, jobs, modes and times in whole units, which are slots or ticks;
+1. reading: strict JSON of bounded size, and the fields of each object;
+2. problem: platform, links, jobs, modes and times in whole units, which are slots or ticks;
 3. schedule: every rule that a schedule keeps;
 4. cases: what is assumed of the jobs, and what follows for their times;
 5. resources: what jobs take together, and the greatest price of jobs that fit;
@@ -27,31 +27,25 @@ import json
 import sys
 import zlib
 from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from math import ceil, floor, lcm
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-MOST_BYTES = 64_000_000
-"""Size of a file, decompressed."""
-MOST_DIGITS = 60
-"""Characters of a number in a file."""
-MOST_QUANTITY = 10**100
-"""Quantities of instances are not larger."""
-MOST_MODES = 200_000
-"""Modes of all jobs."""
+MOST_BYTES, MOST_DIGITS, MOST_QUANTITY = 64_000_000, 60, 10**100
+"""Size of a file, decompressed; characters of a number in a file; the greatest quantity of an instance."""
+MOST_PROCESSORS, MOST_MODES = 1_000_000, 200_000
+"""Processors of one name, such as ``C1/0-7``; modes of all jobs."""
 MOST_STEPS = 50_000_000
 """Steps of all computations that a certificate asks for, about a minute each ten million."""
-MOST_CASES = 100_000
-"""Cases of one certificate."""
-MOST_DEPTH = 200
-"""Cases within cases, and jobs of a search."""
-MOST_SEARCHED = 64
-"""Jobs of a search."""
+MOST_CASES, MOST_DEPTH, MOST_SEARCHED = 100_000, 200, 64
+"""Cases of one certificate; cases within cases; jobs of a search."""
 LINK_UNITS = 2**44
 """Loads of a link are counted in so many parts of its limit, rounded down."""
 
@@ -103,19 +97,16 @@ def read_document(path: str) -> tuple[Any, str]:
         if len(raw) > MOST_BYTES:
             raise BadFileError(f"the file has more than {MOST_BYTES:,} bytes")
         return parsed(raw.decode("utf-8")), hashlib.sha256(raw.rstrip(b"\n")).hexdigest()
-    except BadFileError as error:
-        raise BadFileError(f"{path}: {error}") from None
-    except OSError as error:
-        raise BadFileError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, zlib.error) as error:
-        raise BadFileError(f"{path}: {error}") from None
+    except (BadFileError, OSError, ValueError, zlib.error) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise BadFileError(f"{path}: {reason or error}") from None
 
 
 def parsed(text: str) -> Any:
     """Return the content of a JSON text, with numbers as exact fractions or whole numbers."""
     try:
         return json.loads(
-            text, parse_float=_decimal, parse_int=_whole, parse_constant=_no_number, object_pairs_hook=_unique
+            text, parse_float=_decimal, parse_int=_whole, parse_constant=_decimal, object_pairs_hook=_unique
         )
     except RecursionError:
         raise BadFileError("not readable as JSON: nested too deeply") from None
@@ -131,13 +122,7 @@ def _decimal(text: str) -> Fraction:
 
 
 def _whole(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise BadFileError(f"the number {text[:MOST_DIGITS]}... is out of range")
-    return int(text)
-
-
-def _no_number(text: str) -> Any:
-    raise BadFileError(f"{text} is not a number")
+    return int(_decimal(text))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -147,134 +132,193 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _is_number(given: Any) -> bool:
-    return isinstance(given, (int, Fraction)) and not isinstance(given, bool)
+Kind = Callable[[Any, str], Any]
+"""Takes a part of a file and its path there, and returns what it states; raises where it is of another kind."""
 
 
-class Fields:
-    """The properties of one JSON object, each taken once: what is left over is unknown, and an error."""
+def kind(is_one: Callable[[Any], bool], what: str, then: Callable[[Any], Any] = lambda given: given) -> Kind:
+    """Return the kind of all that passes a test."""
 
-    def __init__(self, content: Any, path: str) -> None:
-        if not isinstance(content, dict):
-            raise BadFileError(f"{path}: must be an object")
-        self._left, self.path = dict(content), path
+    def read(given: Any, path: str) -> Any:
+        if not is_one(given):
+            raise BadFileError(f"{path}: must be {what}")
+        return then(given)
 
-    def _take(self, name: str, default: Any) -> Any:
-        if name not in self._left and default is ...:
-            raise BadFileError(f"{self.path}.{name}: is missing")
-        return self._left.pop(name, default)
-
-    def ignore(self, *names: str) -> None:
-        """Take properties that do not matter here."""
-        for name in names:
-            self._left.pop(name, None)
-
-    def end(self) -> None:
-        """Raise where a property is left over."""
-        if self._left:
-            raise BadFileError(f"{self.path}: has an unknown property {next(iter(self._left))!r}")
-
-    def number(self, name: str, default: Any = ..., least: Fraction | int | None = 0) -> Any:
-        """Return a number, exactly; None where the property is absent or null and that is the default."""
-        given = self._take(name, default)
-        if given is None and default is None:
-            return None
-        if not _is_number(given) or abs(given) > MOST_QUANTITY:
-            raise BadFileError(f"{self.path}.{name}: must be a number")
-        if least is not None and given < least:
-            raise BadFileError(f"{self.path}.{name}: must be at least {least}")
-        return Fraction(given)
-
-    def whole(self, name: str, default: Any = ..., least: int = 0) -> Any:
-        """Return a whole number; None where the property is absent or null and that is the default."""
-        given = self._take(name, default)
-        if given is None and default is None:
-            return None
-        if isinstance(given, bool) or not isinstance(given, int) or given < least:
-            raise BadFileError(f"{self.path}.{name}: must be a whole number, at least {least}")
-        return given
-
-    def text(self, name: str, default: Any = ...) -> Any:
-        """Return a text; None where the property is absent or null and that is the default."""
-        given = self._take(name, default)
-        if not isinstance(given, str) and not (given is None and default is None):
-            raise BadFileError(f"{self.path}.{name}: must be text")
-        return given
-
-    def items(self, name: str, default: Any = ...) -> list[Any]:
-        """Return a list."""
-        given = self._take(name, default)
-        if not isinstance(given, (list, tuple)):
-            raise BadFileError(f"{self.path}.{name}: must be a list")
-        return list(given)
-
-    def texts(self, name: str, default: Any = ...) -> tuple[str, ...]:
-        """Return a list of texts."""
-        given = self.items(name, default)
-        if not all(isinstance(part, str) for part in given):
-            raise BadFileError(f"{self.path}.{name}: must be a list of texts")
-        return tuple(given)
-
-    def wholes(self, name: str) -> list[int]:
-        """Return a list of whole numbers, none below 0."""
-        given = self.items(name)
-        if not all(isinstance(part, int) and not isinstance(part, bool) and part >= 0 for part in given):
-            raise BadFileError(f"{self.path}.{name}: must be a list of whole numbers, at least 0")
-        return given
-
-    def part(self, name: str, default: Any = ...) -> Fields:
-        """Return an object within the object."""
-        return Fields(self._take(name, default), f"{self.path}.{name}")
-
-    def parts(self, name: str, default: Any = ...) -> Iterator[Fields]:
-        """Yield the objects of a list."""
-        for number, content in enumerate(self.items(name, default)):
-            yield Fields(content, f"{self.path}.{name}[{number}]")
-
-    def amounts(self, name: str) -> dict[str, Fraction]:
-        """Return an object with a number, at least 0, for each name."""
-        inside = self.part(name, {})
-        return {key: inside.number(key) for key in list(inside._left)}
-
-    def names(self) -> list[str]:
-        """Return the names of all properties."""
-        return list(self._left)
-
-    def has(self, name: str) -> bool:
-        """Return whether a property is there and is neither null nor empty."""
-        return bool(self._left.get(name))
+    return read
 
 
-# --------------------------------------------------------------------------------------------------------- 2. instance
+def whole(least: int = 0) -> Kind:
+    """Return the kind of whole numbers."""
+    return kind(lambda given: type(given) is int and given >= least, f"a whole number, at least {least}")
 
 
-@dataclass(frozen=True)
-class Group:
-    """A group of equal nodes of one cluster; ``speed`` is Gamma, ``first`` the number of its first node there."""
-
-    cluster: int
-    first: int
-    count: int
-    cores: int
-    speed: Fraction
-    availability: Fraction
-    memory: Fraction | None
-    features: tuple[str, ...]
-    resources: Mapping[str, Fraction]
-
-    @property
-    def processors(self) -> int:
-        """Processors of all its nodes."""
-        return self.count * self.cores
-
-    @property
-    def nodes(self) -> list[tuple[int, int]]:
-        """Its nodes: the cluster and the number there."""
-        return [(self.cluster, number) for number in range(self.first, self.first + self.count)]
+def number(least: int = 0, most: int = MOST_QUANTITY, *, beyond: bool = False) -> Kind:
+    """Return the kind of numbers in a range, without its least one if they are to be ``beyond`` it."""
+    return kind(
+        lambda given: type(given) in (int, Fraction) and least <= given <= most and not (beyond and given == least),
+        f"a number {'above' if beyond else 'from'} {least}" + (f" to {most}" if most < MOST_QUANTITY else ""),
+        Fraction,
+    )
 
 
-@dataclass(frozen=True)
-class Link:
+def one_of(*allowed: str | int) -> Kind:
+    """Return the kind of some texts or whole numbers."""
+    return kind(lambda given: type(given) in (str, int) and given in allowed, " or ".join(map(str, allowed)))
+
+
+ANYTHING = kind(lambda _: True, "anything")
+TEXT = kind(lambda given: isinstance(given, str), "text")
+LIST = kind(lambda given: isinstance(given, list), "a list")
+OBJECT = kind(lambda given: isinstance(given, dict), "an object")
+
+
+def list_of(one: Kind) -> Kind:
+    """Return the kind of lists of a kind."""
+    return lambda given, path: [one(part, f"{path}[{i}]") for i, part in enumerate(LIST(given, path))]
+
+
+def by_name(one: Kind) -> Kind:
+    """Return the kind of objects in which each name has something of a kind."""
+    return lambda given, path: {name: one(part, f"{path}.{name}") for name, part in OBJECT(given, path).items()}
+
+
+def uncovered(given: Any, path: str) -> None:
+    """Raise where a feature is used that is not covered: where the field has more than nothing, or one."""
+    if given and given != 1:
+        raise NotProvedError(f"not covered: {path}")
+
+
+def optional(names: str, kind_of_each: Kind, default: Any) -> dict[str, tuple[Kind, Any]]:
+    """Return fields that may be absent, for :func:`record`; null as well where the default is None."""
+    return dict.fromkeys(names.split(), (kind_of_each, default))
+
+
+def record(**fields: Kind | tuple[Kind, Any]) -> Kind:
+    """Return the kind of objects with some fields and no others: each has a kind, and a default if it is optional.
+
+    ``from_`` stands for the field ``from``, which is no name in Python.
+    """
+    kinds = {
+        name.rstrip("_"): (name, field if isinstance(field, tuple) else (field,)) for name, field in fields.items()
+    }
+
+    def read(given: Any, path: str) -> SimpleNamespace:
+        if unknown := OBJECT(given, path).keys() - kinds.keys():
+            raise BadFileError(f"{path}: has an unknown property {min(unknown)!r}")
+        found = SimpleNamespace()
+        for key, (name, (of_field, *default)) in kinds.items():
+            if key in given and not (given[key] is None and default == [None]):
+                setattr(found, name, of_field(given[key], f"{path}.{key}"))
+            elif default:
+                setattr(found, name, default[0])
+            else:
+                raise BadFileError(f"{path}.{key}: is missing")
+        return found
+
+    return read
+
+
+# ---------------------------------------------------------------------------------------------------------- 2. problem
+
+ABOVE_ZERO = number(beyond=True)
+ANY_NUMBER = number(-MOST_QUANTITY)
+AMOUNTS = by_name(number())
+SHAPE: dict[str, Any] = {
+    "tasks": whole(1),
+    "base_time": ABOVE_ZERO,
+    **optional("times", by_name(ABOVE_ZERO), {}),
+    **optional("estimate", ANYTHING, None),
+}
+LAG = record(
+    after=TEXT,
+    **optional("from_", one_of("start", "end"), "end"),
+    **optional("min", ANY_NUMBER, Fraction(0)),
+    **optional("max", ANY_NUMBER, None),
+)
+LEVEL = record(name=TEXT, **optional("required", kind(lambda given: isinstance(given, bool), "true or false"), True))
+JOB = record(
+    id=TEXT,
+    **SHAPE,
+    **optional("shapes", list_of(record(**SHAPE)), []),
+    **optional("processing_share", number(0, 1), Fraction(1)),
+    **optional("weight", number(), Fraction(1)),
+    **optional("task_bandwidth arrival", number(), Fraction(0)),
+    **optional("deadline due_date memory", number(), None),
+    **optional("after eligible requires", list_of(TEXT), []),
+    **optional("lags", list_of(LAG), []),
+    **optional("resources task_resources", AMOUNTS, {}),
+    **optional("max_clusters min_tasks_per_cluster slices", whole(1), None),
+    **optional("level", LEVEL, None),
+    **optional("user energy_estimate", ANYTHING, None),
+)
+GROUP = record(
+    count=whole(1),
+    power=ABOVE_ZERO,
+    **optional("availability", number(0, 1, beyond=True), Fraction(1)),
+    **optional("cores", whole(1), 1),
+    **optional("memory", number(), None),
+    **optional("features", list_of(TEXT), []),
+    **optional("resources", AMOUNTS, {}),
+    **optional("multiprogramming", uncovered, None),
+    **optional("off_watts idle_watts static_watts core_watts clock flops_per_cycle", ANYTHING, None),
+)
+CLUSTER = record(
+    name=TEXT,
+    nodes=list_of(GROUP),
+    link_bandwidth=number(),
+    **optional("switch", TEXT, None),
+    **optional("resources", AMOUNTS, {}),
+    **optional("efficiency power_states", ANYTHING, None),
+)
+SWITCH = record(name=TEXT, parent=TEXT, bandwidth=number(), **optional("level", TEXT, None))
+OUTAGE = record(
+    cluster=TEXT,
+    start=number(),
+    end=number(),
+    **optional("nodes", list_of(TEXT), []),
+    **optional("group", whole(), None),
+    **optional("processors", whole(1), None),
+)
+PLATFORM = record(
+    clusters=list_of(CLUSTER),
+    **optional("switches", list_of(SWITCH), []),
+    **optional("unavailable", list_of(OUTAGE), []),
+    **optional("resources", AMOUNTS, {}),
+    **optional("sharing", uncovered, None),
+)
+RUNNING = record(job=JOB, nodes=list_of(TEXT), end=number(), **optional("start", number(), Fraction(0)))
+LIMIT = record(
+    jobs=list_of(TEXT),
+    capacity=number(),
+    **optional("amounts", list_of(ANY_NUMBER), []),
+    **optional("name", ANYTHING, None),
+)
+INSTANCE = record(
+    format=one_of("coalloc-instance"),
+    version=one_of(1, 2, 3),
+    platform=PLATFORM,
+    jobs=list_of(JOB),
+    **optional("running", list_of(RUNNING), []),
+    **optional("limits", list_of(LIMIT), []),
+    **optional("local_users", uncovered, None),
+    **optional("name", ANYTHING, None),
+)
+"""The instance file. What each field means, in which unit: docs/reference-files.md."""
+OPTIONS = record(
+    objective=TEXT,
+    links=TEXT,
+    scope=one_of("platform", "cluster", "node"),
+    **optional("slot", ABOVE_ZERO, None),
+    **optional("saturation", number(), Fraction(0)),
+)
+
+Place = tuple[int, int, int]
+"""A processor: its group, by index; its node, by number in the cluster; and the core of that."""
+Ramp = tuple[Fraction, Fraction, Fraction]
+"""A cost by the start: a floor, a slope and an offset. It is ``max(floor, slope * start + offset)``."""
+
+
+class Link(NamedTuple):
     """A link of the tree: its bandwidth, MB/s, and the clusters below it, by index."""
 
     name: str
@@ -282,333 +326,14 @@ class Link:
     clusters: frozenset[int]
 
 
-@dataclass(frozen=True)
-class Shape:
-    """One way to run a job: its number of tasks, its reference run time (s), and run times by node feature (s)."""
+class Mode(NamedTuple):
+    """One allocation of a job, with ``counts`` tasks in each group: its duration in units, and its loads, MB/s."""
 
-    tasks: int
-    base_time: Fraction
-    times: Mapping[str, Fraction]
-
-
-@dataclass(frozen=True)
-class Lag:
-    """A job starts at least ``least`` and at most ``most`` seconds after the start or the end of another."""
-
-    after: str
-    of_end: bool
-    least: Fraction
-    most: Fraction | None
+    counts: tuple[int, ...]
+    duration: int
+    loads: tuple[Fraction, ...]
 
 
-@dataclass(frozen=True)
-class Job:
-    """A job as the instance file states it; times in s, bandwidth in MB/s, memory in MB per task."""
-
-    id: str
-    shapes: tuple[Shape, ...]
-    share: Fraction
-    bandwidth: Fraction
-    arrival: Fraction
-    deadline: Fraction | None
-    due_date: Fraction | None
-    weight: Fraction
-    after: tuple[str, ...]
-    lags: tuple[Lag, ...]
-    eligible: tuple[str, ...]
-    requires: tuple[str, ...]
-    memory: Fraction
-    whole: Mapping[str, Fraction]
-    each: Mapping[str, Fraction]
-    max_clusters: int | None
-    min_tasks: int | None
-
-
-@dataclass(frozen=True)
-class Running:
-    """A job that is placed already: its processors, and its times, s. One with a start above 0 is a reservation."""
-
-    job: Job
-    places: frozenset[Place]
-    start: Fraction
-    end: Fraction
-
-
-@dataclass(frozen=True)
-class Outage:
-    """Nodes of a cluster, or some processors of a group, that are away from ``start`` to ``end``, s."""
-
-    cluster: int
-    start: Fraction
-    end: Fraction
-    nodes: frozenset[int] | None
-    group: int | None
-    processors: int
-
-    def is_of(self, g: int, instance: Instance) -> bool:
-        """Return whether it takes processors of a group, by index."""
-        first = next(i for i, group in enumerate(instance.groups) if group.cluster == self.cluster)
-        return self.group is not None and g == first + self.group
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The amounts of some jobs that run at one time sum to the capacity at most."""
-
-    capacity: Fraction
-    amounts: Mapping[str, Fraction]
-
-
-Place = tuple[int, int, int]
-"""A processor: cluster, node of it, and core of that."""
-Ramp = tuple[Fraction, Fraction, Fraction]
-"""A cost by the start: a floor, a slope and an offset. It is ``max(floor, slope * start + offset)``."""
-
-
-@dataclass(frozen=True)
-class Instance:
-    """An instance file. ``groups`` are those of all clusters, in order; capacities of resources are by place."""
-
-    clusters: tuple[str, ...]
-    groups: tuple[Group, ...]
-    links: tuple[Link, ...]
-    jobs: tuple[Job, ...]
-    running: tuple[Running, ...]
-    outages: tuple[Outage, ...]
-    limits: tuple[Limit, ...]
-    of_platform: Mapping[str, Fraction]
-    of_clusters: tuple[Mapping[str, Fraction], ...]
-
-    @cached_property
-    def number(self) -> dict[str, int]:
-        """The index of each job, by id."""
-        return {job.id: j for j, job in enumerate(self.jobs)}
-
-    @cached_property
-    def origin(self) -> Fraction:
-        """The time from which a makespan counts, s: the earliest arrival, or 0 where jobs run already."""
-        return Fraction(0) if self.running else min((job.arrival for job in self.jobs), default=Fraction(0))
-
-    def group_of(self, place: Place) -> int:
-        """Return the index of the group of a processor; raise where there is no such processor."""
-        for g, group in enumerate(self.groups):
-            if group.cluster == place[0] and group.first <= place[1] < group.first + group.count:
-                if 0 <= place[2] < group.cores:
-                    return g
-                break
-        raise NotProvedError(f"{self.clusters[place[0]]}/{place[1]}.{place[2]} is not a processor of the platform")
-
-    def place_of(self, name: str) -> list[Place]:
-        """Return the processors of a name such as ``C1/0``, ``C1/0.3``, or a range: ``C1/0-7.0-3``."""
-        cluster, _, numbers = name.rpartition("/")
-        node, dot, core = numbers.partition(".")
-        try:
-            nodes, cores = _range(node), _range(core) if dot else range(1)
-            c = self.clusters.index(cluster)
-        except ValueError:
-            raise NotProvedError(f"{name!r} is not a processor of the platform") from None
-        if len(nodes) * len(cores) > sum(group.processors for group in self.groups):
-            raise NotProvedError(f"{name!r} are more processors than the platform has")
-        places = [(c, n, k) for n in nodes for k in cores]
-        if any((self.groups[self.group_of(place)].cores > 1) != bool(dot) for place in places):
-            raise NotProvedError(f"{name!r} does not name processors")
-        return places
-
-
-def _range(text: str) -> range:
-    first, dash, last = text.partition("-")
-    if not (first.isdecimal() and len(text) < 20 and (last.isdecimal() or not dash)):
-        raise ValueError
-    return range(int(first), int(last if dash else first) + 1)
-
-
-def instance_of(document: Any) -> Instance:
-    """Return an instance from the content of its file; raise where it has a feature that is not covered."""
-    given = Fields(document, "instance")
-    if given.text("format") != "coalloc-instance" or given.whole("version") not in (1, 2, 3):
-        raise BadFileError("instance: must be a coalloc-instance file of version 1, 2 or 3")
-    given.ignore("name")
-    platform = given.part("platform")
-    if given.has("local_users") or platform.has("sharing"):
-        raise NotProvedError("not covered: time-shared nodes")
-    given.ignore("local_users")
-    platform.ignore("sharing")
-    clusters, groups, links, of_clusters = _clusters_of(platform)
-    instance = Instance(
-        clusters=clusters,
-        groups=groups,
-        links=links,
-        jobs=tuple(_job_of(job) for job in given.parts("jobs")),
-        running=(),
-        outages=(),
-        limits=tuple(_limit_of(limit) for limit in given.parts("limits", [])),
-        of_platform=platform.amounts("resources"),
-        of_clusters=of_clusters,
-    )
-    instance = replace(
-        instance,
-        running=tuple(_running_of(run, instance) for run in given.parts("running", [])),
-        outages=tuple(_outage_of(window, instance) for window in platform.parts("unavailable", [])),
-    )
-    platform.end()
-    given.end()
-    if len({job.id for job in (*instance.jobs, *(run.job for run in instance.running))}) != len(instance.jobs) + len(
-        instance.running
-    ):
-        raise BadFileError("instance.jobs: two jobs have the same id")
-    return instance
-
-
-def _clusters_of(
-    platform: Fields,
-) -> tuple[tuple[str, ...], tuple[Group, ...], tuple[Link, ...], tuple[Mapping[str, Fraction], ...]]:
-    """Return names of clusters, groups, links (of clusters, then of switches) and resources of the clusters."""
-    names, groups, links, above, resources = [], [], [], [], []
-    for c, cluster in enumerate(platform.parts("clusters")):
-        names.append(cluster.text("name"))
-        links.append(Link(names[-1], cluster.number("link_bandwidth"), frozenset([c])))
-        above.append(cluster.text("switch", None))
-        resources.append(cluster.amounts("resources"))
-        first = 0
-        for nodes in cluster.parts("nodes"):
-            groups.append(_group_of(nodes, c, first))
-            first += groups[-1].count
-        cluster.ignore("efficiency", "power_states")
-        cluster.end()
-    if len(set(names)) != len(names) or not names:
-        raise BadFileError("instance.platform.clusters: names must be unique, and there must be one")
-    parents, bandwidths = {}, {}
-    for switch in platform.parts("switches", []):
-        name = switch.text("name")
-        parents[name], bandwidths[name] = switch.text("parent"), switch.number("bandwidth")
-        switch.ignore("level")
-        switch.end()
-    below: dict[str, set[int]] = {name: set() for name in parents}
-    for c, above_cluster in enumerate(above):
-        passed, switch_name = set[str](), above_cluster
-        while switch_name in parents:
-            if switch_name in passed:
-                raise BadFileError("instance.platform.switches: must be a tree")
-            passed.add(switch_name)
-            below[switch_name].add(c)
-            switch_name = parents[switch_name]
-    links += [Link(name, bandwidths[name], frozenset(below[name])) for name in parents]
-    return tuple(names), tuple(groups), tuple(links), tuple(resources)
-
-
-def _group_of(nodes: Fields, cluster: int, first: int) -> Group:
-    if nodes.whole("multiprogramming", 1, 1) != 1:
-        raise NotProvedError("not covered: time-shared nodes (multiprogramming)")
-    nodes.ignore("off_watts", "idle_watts", "static_watts", "core_watts", "clock", "flops_per_cycle")
-    availability, power = nodes.number("availability", 1), nodes.number("power")
-    if not (power > 0 and 0 < availability <= 1):
-        raise BadFileError(f"{nodes.path}: power and availability must be above 0")
-    group = Group(
-        cluster=cluster,
-        first=first,
-        count=nodes.whole("count", least=1),
-        cores=nodes.whole("cores", 1, 1),
-        speed=power * availability,
-        availability=availability,
-        memory=nodes.number("memory", None),
-        features=nodes.texts("features", []),
-        resources=nodes.amounts("resources"),
-    )
-    nodes.end()
-    return group
-
-
-def _job_of(given: Fields) -> Job:
-    for feature in ("slices", "level"):
-        if given.has(feature):
-            raise NotProvedError(f"not covered: {feature} of jobs")
-    given.ignore("slices", "level", "estimate", "user", "energy_estimate")
-    name, share = given.text("id"), given.number("processing_share", 1)
-    first = Shape(given.whole("tasks", least=1), given.number("base_time"), given.amounts("times"))
-    others = []
-    for shape in given.parts("shapes", []):
-        shape.ignore("estimate")
-        others.append(Shape(shape.whole("tasks", least=1), shape.number("base_time"), shape.amounts("times")))
-        shape.end()
-    lags = []
-    for lag in given.parts("lags", []):
-        origin = lag.text("from", "end")
-        lags.append(Lag(lag.text("after"), origin == "end", lag.number("min", 0, None), lag.number("max", None, None)))
-        if origin not in ("start", "end"):
-            raise BadFileError(f"{lag.path}.from: must be start or end")
-        lag.end()
-    job = Job(
-        id=name,
-        shapes=(first, *others),
-        share=share,
-        bandwidth=given.number("task_bandwidth", 0),
-        arrival=given.number("arrival", 0),
-        deadline=given.number("deadline", None),
-        due_date=given.number("due_date", None),
-        weight=given.number("weight", 1),
-        after=given.texts("after", []),
-        lags=tuple(lags),
-        eligible=given.texts("eligible", []),
-        requires=given.texts("requires", []),
-        memory=given.number("memory", None) or Fraction(0),
-        whole=given.amounts("resources"),
-        each=given.amounts("task_resources"),
-        max_clusters=given.whole("max_clusters", None, 1),
-        min_tasks=given.whole("min_tasks_per_cluster", None, 1),
-    )
-    given.end()
-    if share > 1 or any(time <= 0 for s in job.shapes for time in (s.base_time, *s.times.values())):
-        raise BadFileError(f"{given.path}: processing_share must be at most 1, and run times above 0")
-    return job
-
-
-def _running_of(given: Fields, instance: Instance) -> Running:
-    job = _job_of(given.part("job"))
-    places = frozenset(place for name in given.texts("nodes") for place in instance.place_of(name))
-    run = Running(job, places, given.number("start", 0), given.number("end"))
-    given.end()
-    return run
-
-
-def _outage_of(given: Fields, instance: Instance) -> Outage:
-    name, nodes = given.text("cluster"), given.texts("nodes", [])
-    if name not in instance.clusters:
-        raise BadFileError(f"{given.path}.cluster: is not a cluster")
-    c, named = instance.clusters.index(name), set[int]()
-    for text in nodes:
-        prefix, _, numbers = text.rpartition("/")
-        try:
-            span = _range(numbers)
-        except ValueError:
-            span = range(0)
-        if prefix != name or not 0 < len(span) <= sum(group.count for group in instance.groups):
-            raise BadFileError(f"{given.path}.nodes: {text!r} does not name nodes of the cluster")
-        named |= set(span)
-    outage = Outage(
-        cluster=c,
-        start=given.number("start"),
-        end=given.number("end"),
-        nodes=frozenset(named) if nodes else None,
-        group=given.whole("group", None),
-        processors=given.whole("processors", None, 1) or 0,
-    )
-    given.end()
-    return outage
-
-
-def _limit_of(given: Fields) -> Limit:
-    given.ignore("name")
-    jobs, amounts = given.texts("jobs"), given.items("amounts", [])
-    if amounts and len(amounts) != len(jobs):
-        raise BadFileError(f"{given.path}.amounts: must have one amount per job")
-    if not all(map(_is_number, amounts)):
-        raise BadFileError(f"{given.path}.amounts: must be numbers")
-    limit = Limit(given.number("capacity"), dict(zip(jobs, map(Fraction, amounts or [1] * len(jobs)), strict=True)))
-    given.end()
-    return limit
-
-
-@dataclass(frozen=True)
 class Clock:
     """Times in whole units: slots of ``unit`` seconds, rounded up, or ticks of continuous time, to the nearest.
 
@@ -616,32 +341,21 @@ class Clock:
     fine that rounding moves no end of a schedule by more than the tolerance (docs/mathematics.md, "Ticks").
     """
 
-    unit: Fraction
-    is_slotted: bool
-    tolerance: Fraction
-
-    @classmethod
-    def of(cls, instance: Instance, slot: Fraction | None) -> Clock:
-        """Return the clock of an instance; ``slot`` is None for continuous time."""
-        slowest = min(speed for group in instance.groups for speed in (group.speed, group.availability))
-        longest = [max(t for s in job.shapes for t in (s.base_time, *s.times.values())) for job in instance.jobs]
-        waits = (max(Fraction(0), lag.least) for job in instance.jobs for lag in job.lags)
-        last = max(
-            (
-                *(job.arrival for job in instance.jobs),
-                *(run.end for run in instance.running),
-                *(outage.end if outage.end <= NEVER else outage.start for outage in instance.outages),
-            ),
-            default=Fraction(0),
-        )
-        horizon = max(last - instance.origin, Fraction(0)) + sum(longest) * max(Fraction(1), 1 / slowest) + sum(waits)
-        latest = instance.origin + horizon
-        tick = max(LEAST_TICK, _power_of_two(latest, up=False) / 2**50, _power_of_two(horizon / 2**50, up=True))
-        number = len(instance.jobs) + len(instance.running)
-        tolerance = min((number + 1) * tick, max(MOST_TOLERANCE, TIME_PRECISION * latest))
-        if slot is not None and not slot > 0:
-            raise BadFileError("certificate.problem.slot: must be above 0")
-        return cls(tick if slot is None else slot, slot is not None, tolerance)
+    def __init__(self, problem: Problem, slot: Fraction | None) -> None:
+        jobs, running, zero = problem.jobs, problem.running, Fraction(0)
+        slowest = min(speed for group in problem.groups for speed in (group.speed, group.availability))
+        longest = [max(t for s in job.shapes for t in (s.base_time, *s.times.values())) for job in jobs]
+        waits = sum(max(zero, lag.min) for job in jobs for lag in job.lags)
+        outages = [outage.end if outage.end <= NEVER else outage.start for outage in problem.outages]
+        last = max([*(job.arrival for job in jobs), *(run.end for run in running), *outages], default=zero)
+        horizon = max(last - problem.origin, zero) + sum(longest) * max(Fraction(1), 1 / slowest) + waits
+        latest = problem.origin + horizon
+        tick = LEAST_TICK
+        while latest >= tick * 2**51 or horizon > tick * 2**50:
+            tick *= 2
+        most = max(MOST_TOLERANCE, TIME_PRECISION * latest)
+        self.is_slotted, self.unit = slot is not None, tick if slot is None else slot
+        self.tolerance: Fraction = min((len(jobs) + len(running) + 1) * tick, most)
 
     def duration(self, seconds: Fraction) -> int:
         """Return a duration in units."""
@@ -661,34 +375,99 @@ class Clock:
         return max(0, ceil((seconds - max(tolerance, TIME_TOLERANCE, TIME_PRECISION * seconds)) / self.unit))
 
 
-def _power_of_two(number: Fraction, up: bool) -> Fraction:
-    """Return the greatest power of two that is at most a number, or with ``up`` the least that is at least it; or 0."""
-    if number <= 0:
-        return Fraction(0)
-    power = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - 1)
-    while 2 * power <= number:
-        power *= 2
-    return 2 * power if up and power < number else power
-
-
-@dataclass(frozen=True)
-class Mode:
-    """One allocation of a job, with ``counts`` tasks in each group: its duration in units, and its loads, MB/s."""
-
-    counts: tuple[int, ...]
-    duration: int
-    loads: tuple[Fraction, ...]
-
-
-@dataclass(frozen=True)
 class Problem:
-    """An instance with the options of a solve: what a schedule is, and in which units times count."""
+    """An instance with the options of a solve: what a schedule is, and in which units times count.
 
-    instance: Instance
-    clock: Clock
-    scope: str
-    saturation: Fraction
-    objective: str = "makespan"
+    Its parts are those of the file (:data:`INSTANCE`); ``groups`` are the groups of nodes of all clusters, in order.
+    Each has ``cluster``, the index of that, ``first``, the number of its first node there, and ``speed``, Gamma.
+    """
+
+    def __init__(self, instance: Any, options: Any) -> None:
+        given, chosen = INSTANCE(instance, "instance"), OPTIONS(options, "certificate.problem")
+        if chosen.objective not in OBJECTIVES or chosen.links != "strict":
+            raise NotProvedError(f"not covered: objective {chosen.objective!r} with links {chosen.links!r}")
+        self.objective: str = chosen.objective
+        self.scope: str = chosen.scope
+        self.saturation: Fraction = chosen.saturation
+        self.platform, self.clusters, self.outages = given.platform, given.platform.clusters, given.platform.unavailable
+        self.jobs, self.running, self.limits = given.jobs, given.running, given.limits
+        self.groups = [group for cluster in self.clusters for group in cluster.nodes]
+        for c, cluster in enumerate(self.clusters):
+            first = 0
+            for group in cluster.nodes:
+                group.cluster, group.first, group.speed = c, first, group.power * group.availability
+                group.processors = group.count * group.cores
+                first += group.count
+        for job in (*self.jobs, *(run.job for run in self.running)):
+            job.shapes = [SimpleNamespace(tasks=job.tasks, base_time=job.base_time, times=job.times), *job.shapes]
+            afters = [SimpleNamespace(after=name, from_="end", min=Fraction(0), max=None) for name in job.after]
+            job.lags = [*job.lags, *afters]
+        self._check_names()
+        self.number = {job.id: j for j, job in enumerate(self.jobs)}
+        self.links = self._links()
+        for run in self.running:
+            run.places = frozenset(place for name in run.nodes for place in self.processors(name))
+        # A makespan counts from the earliest arrival, or from 0 where jobs run already.
+        self.origin = Fraction(0) if self.running else min((job.arrival for job in self.jobs), default=Fraction(0))
+        self.clock = Clock(self, chosen.slot)
+
+    def _check_names(self) -> None:
+        """Raise where names are not unique, or something refers to what is not there."""
+        names, ids = [cluster.name for cluster in self.clusters], [job.id for job in self.jobs]
+        ids += [run.job.id for run in self.running]
+        if len(set(names)) != len(names) or not self.groups or len(set(ids)) != len(ids):
+            raise BadFileError("instance: names of clusters and of jobs must be unique, and there must be nodes")
+        for job in self.jobs:
+            if not {lag.after for lag in job.lags} <= set(ids) or not set(job.eligible) <= set(names):
+                raise BadFileError(f"instance.jobs: job {job.id!r} refers to a job or a cluster that does not exist")
+        for outage in self.outages:
+            parts = [name.rpartition("/") for name in outage.nodes]
+            outage.spans = [_span(numbers) for _, _, numbers in parts]
+            named = {name for name, _, _ in parts} | {outage.cluster}
+            groups = [g for g, group in enumerate(self.groups) if names[group.cluster] == outage.cluster]
+            if named != {outage.cluster} or not groups or not all(outage.spans):
+                raise BadFileError(
+                    f"instance.platform.unavailable: must name a cluster, and nodes of {outage.cluster!r}"
+                )
+            outage.groups = groups if outage.group is None else groups[outage.group :][:1]
+        for limit in self.limits:
+            if limit.amounts and len(limit.amounts) != len(limit.jobs):
+                raise BadFileError("instance.limits: amounts must be one per job")
+            limit.of = dict(zip(limit.jobs, limit.amounts or [Fraction(1)] * len(limit.jobs), strict=True))
+
+    def _links(self) -> list[Link]:
+        """Return the links of the clusters, then of the switches."""
+        switches = {switch.name: switch for switch in self.platform.switches}
+        for cluster in self.clusters:
+            cluster.above, name = [], cluster.switch
+            while name in switches:
+                if switches[name] in cluster.above:
+                    raise BadFileError("instance.platform.switches: must be a tree")
+                cluster.above.append(switches[name])
+                name = switches[name].parent
+        own = [Link(one.name, one.link_bandwidth, frozenset([c])) for c, one in enumerate(self.clusters)]
+        below = {name: [c for c, one in enumerate(self.clusters) if switches[name] in one.above] for name in switches}
+        return own + [Link(name, switches[name].bandwidth, frozenset(inside)) for name, inside in below.items()]
+
+    def processors(self, name: str) -> list[Place]:
+        """Return the processors of a name such as ``C1/0``, ``C1/0.3``, or a range: ``C1/0-7.0-3``."""
+        cluster, _, numbers = name.rpartition("/")
+        node, dot, core = numbers.partition(".")
+        nodes, cores = _span(node), _span(core) if dot else range(1)
+        found: list[Place] = []
+        if len(nodes) * len(cores) <= MOST_PROCESSORS:
+            for g, group in enumerate(self.groups):
+                if self.clusters[group.cluster].name == cluster and (group.cores > 1) == bool(dot):
+                    inside = range(max(nodes.start, group.first), min(nodes.stop, group.first + group.count))
+                    found += [(g, n, k) for n in inside for k in cores if k < group.cores]
+        if not found or len(found) != len(nodes) * len(cores):
+            raise NotProvedError(f"{name!r} is not a processor of the platform")
+        return found
+
+    def counts(self, places: Iterable[Place]) -> tuple[int, ...]:
+        """Return how many processors of each group are among some."""
+        held = Counter(g for g, _, _ in places)
+        return tuple(held[g] for g in range(len(self.groups)))
 
     @property
     def is_sum(self) -> bool:
@@ -699,34 +478,29 @@ class Problem:
         """Return a value of the objective as a text, with its unit."""
         return shown(value, digits) + (" s" if self.objective != "mean-bounded-slowdown" else "")
 
-    def due(self, job: Job) -> Fraction | None:
+    def due(self, job: Any) -> Fraction | None:
         """Return the time that is subtracted from the end of a job, s; None where it does not count, or in sums."""
-        return {"makespan": self.instance.origin, "maximum-lateness": job.due_date}.get(self.objective)
+        return {"makespan": self.origin, "maximum-lateness": job.due_date}.get(self.objective)
 
-    def _ramp(self, job: Job, duration: int) -> Ramp:
+    def ramp(self, job: Any, duration: int) -> Ramp:
         """Return what a job costs in a sum by its start, in units: the reported objective is the sum of the costs."""
-        unit, weight, length = self.clock.unit, job.weight, duration * self.clock.unit
-        response, mean = length - job.arrival, Fraction(1, len(self.instance.jobs))
-        if self.objective == "total-response-time":
-            return response, unit, response
-        if self.objective == "total-weighted-response-time":
-            return weight * response, weight * unit, weight * response
-        if self.objective == "mean-wait":
-            return -job.arrival * mean, mean * unit, -job.arrival * mean
-        if self.objective == "mean-bounded-slowdown":
-            share = mean / max(length, SLOWDOWN_THRESHOLD)
-            return mean, share * unit, share * response
-        if self.objective == "weighted-tardiness" and job.due_date is not None:
-            return Fraction(0), weight * unit, weight * (length - job.due_date)
-        return Fraction(0), Fraction(0), Fraction(0)
+        objective, length, mean = self.objective, duration * self.clock.unit, Fraction(1, len(self.jobs))
+        rate = {  # per second that the job starts later
+            "total-response-time": Fraction(1),
+            "total-weighted-response-time": job.weight,
+            "mean-wait": mean,
+            "mean-bounded-slowdown": mean / max(length, SLOWDOWN_THRESHOLD),
+            "weighted-tardiness": job.weight if job.due_date is not None else Fraction(0),
+        }.get(objective, Fraction(0))
+        free = {"mean-wait": job.arrival, "weighted-tardiness": (job.due_date or 0) - length}
+        offset = -rate * free.get(objective, job.arrival - length)  # at that start the job costs nothing
+        least = {"mean-bounded-slowdown": mean, "weighted-tardiness": Fraction(0)}.get(objective, offset)
+        return least, rate * self.clock.unit, offset
 
     @cached_property
     def exact_ramps(self) -> list[list[Ramp]]:
         """The ramp of each job at each of its durations."""
-        return [
-            [self._ramp(job, duration) for duration in levels]
-            for job, levels in zip(self.instance.jobs, self.levels, strict=True)
-        ]
+        return [[self.ramp(job, n) for n in levels] for job, levels in zip(self.jobs, self.levels, strict=True)]
 
     @cached_property
     def cost_scale(self) -> int:
@@ -744,104 +518,101 @@ class Problem:
         least, slope, offset = self.ramps[j][n]
         return max(least, slope * start + offset)
 
-    def execution_time(self, job: Job, shape: Shape, groups: Sequence[int]) -> Fraction:
+    def execution_time(self, job: Any, shape: Any, groups: Sequence[int]) -> Fraction:
         """Return how long a job runs on some groups, s: the slowest of them decides, and no link saturates."""
 
-        def on(group: Group) -> Fraction:
-            named = next((shape.times[name] for name in group.features if name in shape.times), None)
-            if named is not None:
-                return named * (job.share / group.availability + 1 - job.share)
-            return shape.base_time * (job.share / group.speed + 1 - job.share)
+        def on(group: Any) -> Fraction:
+            share = job.processing_share
+            named = [shape.times[name] for name in group.features if name in shape.times]
+            seconds, speed = (named[0], group.availability) if named else (shape.base_time, group.speed)
+            return Fraction(seconds * (share / speed + 1 - share))
 
-        return max(on(self.instance.groups[g]) for g in groups)
+        return max(on(self.groups[g]) for g in groups)
 
     def link_limit(self, link: Link) -> Fraction:
         """Return the greatest load of a link, MB/s."""
         return link.bandwidth * (1 + self.saturation) * (1 + RELATIVE_TOLERANCE)
 
-    def loads(self, job: Job, by_cluster: Sequence[int]) -> tuple[Fraction, ...]:
+    def loads(self, job: Any, counts: Sequence[int]) -> tuple[Fraction, ...]:
         """Return what a job loads each link with, MB/s: each task sends to all others, some beyond the link."""
-        tasks = sum(by_cluster)
-        inside = [sum(by_cluster[c] for c in link.clusters) for link in self.instance.links]
-        return tuple(n * job.bandwidth * (tasks - n) / max(1, tasks - 1) for n in inside)
+        tasks, held = sum(counts), self.by_cluster(counts)
+        inside = [sum(held[c] for c in link.clusters) for link in self.links]
+        return tuple(n * Fraction(job.task_bandwidth) * (tasks - n) / max(1, tasks - 1) for n in inside)
 
     def by_cluster(self, counts: Sequence[int]) -> list[int]:
         """Return the tasks in each cluster, of those in each group."""
-        held = [0] * len(self.instance.clusters)
-        for group, count in zip(self.instance.groups, counts, strict=True):
+        held = [0] * len(self.clusters)
+        for group, count in zip(self.groups, counts, strict=True):
             held[group.cluster] += count
         return held
 
     @cached_property
-    def modes(self) -> tuple[tuple[Mode, ...], ...]:
+    def modes(self) -> list[list[Mode]]:
         """All modes of each job that it may have alone on the empty platform."""
-        self._check_references()
-        found, number = [], 0
-        for job in self.instance.jobs:
-            modes = []
-            for shape in job.shapes:
-                for counts in self._allocations(job, shape):
-                    number += 1
-                    if number > MOST_MODES:
-                        raise NotProvedError(f"not covered: the jobs have more than {MOST_MODES:,} modes")
-                    mode = self._mode(job, shape, counts)
-                    modes += [] if mode is None else [mode]
-            if any(mode.duration < 1 for mode in modes):
-                raise NotProvedError(f"not covered: job {job.id!r} takes no time")
-            found.append(tuple(modes))
-        return tuple(found)
-
-    def _check_references(self) -> None:
-        """Raise where a job refers to a job or a cluster that is not there."""
-        known = {*self.instance.number, *(run.job.id for run in self.instance.running)}
-        for job in self.instance.jobs:
-            others = (*job.after, *(lag.after for lag in job.lags))
-            if not known.issuperset(others) or not set(self.instance.clusters).issuperset(job.eligible):
-                raise BadFileError(f"instance.jobs: job {job.id!r} refers to a job or a cluster that does not exist")
-
-    def rooms(self, job: Job, group: Group) -> int:
-        """Return how many tasks of a job a group may hold, at most."""
-        if not set(job.requires) <= set(group.features):
-            return 0
-        if job.eligible and self.instance.clusters[group.cluster] not in job.eligible:
-            return 0
-        per_node = group.cores
-        if group.memory is not None and job.memory > 0:
-            per_node = min(per_node, floor(group.memory * (1 + RELATIVE_TOLERANCE) / job.memory))
-        return per_node if self.scope == "node" else per_node * group.count
-
-    def _allocations(self, job: Job, shape: Shape) -> Iterator[tuple[int, ...]]:
-        """Yield the ways to distribute the tasks of a job to groups that its scope allows."""
-        groups = self.instance.groups
-        rooms = [self.rooms(job, group) for group in groups]
-        if self.scope == "platform":
-            yield from _distributions(shape.tasks, rooms)
-            return
-        parts = [[g] for g in range(len(groups))]
-        if self.scope == "cluster":
-            clusters = range(len(self.instance.clusters))
-            parts = [[g for g, group in enumerate(groups) if group.cluster == c] for c in clusters]
-        for part in parts:
-            yield from _distributions(shape.tasks, [room if g in part else 0 for g, room in enumerate(rooms)])
-
-    def _mode(self, job: Job, shape: Shape, counts: tuple[int, ...]) -> Mode | None:
-        """Return the mode of an allocation; None where it breaks a rule by itself."""
-        held = self.by_cluster(counts)
-        used = [number for number in held if number]
-        if job.max_clusters is not None and len(used) > job.max_clusters:
-            return None
-        if job.min_tasks is not None and min(used) < job.min_tasks:
-            return None
-        loads = self.loads(job, held)
-        if any(load > self.link_limit(link) for load, link in zip(loads, self.instance.links, strict=True)):
-            return None
-        seconds = self.execution_time(job, shape, [g for g, count in enumerate(counts) if count])
-        return Mode(counts, self.clock.duration(seconds), loads)
+        found: list[list[Mode]] = [[] for _ in self.jobs]
+        each = ((j, job, s) for j, job in enumerate(self.jobs) for s in job.shapes)
+        allocations = ((j, job, shape, counts) for j, job, shape in each for counts in self._allocations(job, shape))
+        for number, (j, job, shape, counts) in enumerate(allocations):
+            mode = self.mode(job, shape, counts)
+            if number >= MOST_MODES or (mode is not None and mode.duration < 1):
+                raise NotProvedError(f"not covered: job {job.id!r} takes no time, or the jobs have too many modes")
+            found[j].extend([] if mode is None else [mode])
+        return found
 
     @cached_property
     def levels(self) -> tuple[tuple[int, ...], ...]:
         """The distinct durations of each job, in units, the shortest first."""
         return tuple(tuple(sorted({mode.duration for mode in modes})) for modes in self.modes)
+
+    def rooms(self, job: Any, group: Any) -> int:
+        """Return how many tasks of a job a group may hold, at most."""
+        if not set(job.requires) <= set(group.features):
+            return 0
+        if job.eligible and self.clusters[group.cluster].name not in job.eligible:
+            return 0
+        per_node = int(group.cores)
+        if group.memory is not None and job.memory:
+            per_node = min(per_node, floor(group.memory * (1 + RELATIVE_TOLERANCE) / job.memory))
+        return per_node if self.scope == "node" else per_node * int(group.count)
+
+    def _allocations(self, job: Any, shape: Any) -> Iterator[tuple[int, ...]]:
+        """Yield the ways to distribute the tasks of a job to groups that its scope allows."""
+        rooms = [self.rooms(job, group) for group in self.groups]
+        number = range(len(rooms))
+        part_of = {"platform": [0] * len(rooms), "cluster": [group.cluster for group in self.groups], "node": number}
+        for part in sorted(set(part_of[self.scope])):
+            inside = [room if part_of[self.scope][g] == part else 0 for g, room in enumerate(rooms)]
+            yield from _distributions(shape.tasks, inside)
+
+    def mode(self, job: Any, shape: Any, counts: tuple[int, ...]) -> Mode | None:
+        """Return the mode of an allocation; None where it breaks a rule by itself."""
+        if not self._may_spread(job, {c: tasks for c, tasks in enumerate(self.by_cluster(counts)) if tasks}):
+            return None
+        loads = self.loads(job, counts)
+        if any(load > self.link_limit(link) for load, link in zip(loads, self.links, strict=True)):
+            return None
+        seconds = self.execution_time(job, shape, [g for g, count in enumerate(counts) if count])
+        return Mode(counts, self.clock.duration(seconds), loads)
+
+    def _may_spread(self, job: Any, used: Mapping[int, int]) -> bool:
+        """Return whether a job may have so many tasks in each cluster that it uses."""
+        if len(used) > (job.max_clusters or len(used)) or min(used.values()) < (job.min_tasks_per_cluster or 1):
+            return False
+        if job.slices and (len(used) != job.slices or len(set(used.values())) > 1):
+            return False
+        if job.level is None or not job.level.required:
+            return True
+        above = [{switch.name for switch in self.clusters[c].above if switch.level == job.level.name} for c in used]
+        return all(above) and len(set().union(*above)) == 1
+
+
+def _span(text: str) -> range:
+    """Return the numbers of a text such as ``3`` or ``0-7``; none where it is something else."""
+    first, dash, last = text.partition("-")
+    if not (first.isdecimal() and (last.isdecimal() or not dash) and len(text) < 32):
+        return range(0)
+    numbers = range(int(first), int(last if dash else first) + 1)
+    return numbers if numbers.stop < MOST_STEPS else range(0)
 
 
 def _distributions(tasks: int, rooms: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -858,183 +629,148 @@ def _distributions(tasks: int, rooms: Sequence[int]) -> Iterator[tuple[int, ...]
 
 # --------------------------------------------------------------------------------------------------------- 3. schedule
 
+PLACEMENT = record(
+    job=TEXT,
+    start=ANY_NUMBER,
+    end=ANY_NUMBER,
+    nodes=list_of(TEXT),
+    **optional("shape", whole(), 0),
+    **optional("outcome", TEXT, "completed"),
+)
+SCHEDULE = record(
+    format=one_of("coalloc-schedule"),
+    version=one_of(1, 2),
+    placements=list_of(PLACEMENT),
+    **optional("instance slot", ANYTHING, None),
+)
 
-@dataclass(frozen=True)
-class Row:
-    """A job that holds processors from ``start`` to ``end``, s; ``is_placed`` by the schedule, or running before."""
 
-    job: Job
-    start: Fraction
-    end: Fraction
-    places: frozenset[Place]
-    counts: tuple[int, ...]
-    is_placed: bool
+class Capacity(NamedTuple):
+    """Something of which all jobs together take at most ``most`` at any time: ``what`` it is, and where."""
+
+    what: str
+    where: tuple[int, ...]
+    most: Fraction
 
 
 def objective_of(problem: Problem, document: Any) -> Fraction:
     """Return the objective of a schedule that keeps every rule; raise at the first rule that it breaks."""
-    given = Fields(document, "certificate.schedule")
-    if given.text("format") != "coalloc-schedule" or given.whole("version") not in (1, 2):
-        raise BadFileError("certificate.schedule: must be a coalloc-schedule of version 1 or 2")
-    given.ignore("instance", "slot")
-    placements = list(given.parts("placements"))
-    given.end()
-    names = [placement._left.get("job") for placement in placements]
-    if sorted(map(str, names)) != sorted(problem.instance.number):
+    placements = SCHEDULE(document, "certificate.schedule").placements
+    if sorted(placement.job for placement in placements) != sorted(problem.number):
         raise NotProvedError("schedule: it must place every job once")
-    rows, values = [], list[Fraction]()
-    for placement in placements:
-        row, start, duration = _row_of(problem, placement)
-        rows.append(row)
-        j, due = problem.instance.number[row.job.id], problem.due(row.job)
+    values, unit = list[Fraction](), problem.clock.unit
+    for row in placements:
+        row.job = problem.jobs[problem.number[row.job]]
+        duration = _check_placement(problem, row)
+        start, due = round(row.start / unit), problem.due(row.job)
         if problem.is_sum:
-            least, slope, offset = problem.exact_ramps[j][problem.levels[j].index(duration)]
+            least, slope, offset = problem.ramp(row.job, duration)
             values.append(max(least, slope * start + offset))
         elif due is not None:
-            values.append((start + duration) * problem.clock.unit - due)
+            values.append((start + duration) * unit - due)
     if not values:
         raise NotProvedError(f"not covered: no job counts for objective {problem.objective!r}")
-    rows += [
-        Row(run.job, run.start, run.end, run.places, _counts(problem.instance, run.places), False)
-        for run in problem.instance.running
-    ]
-    _check_times(problem, rows)
-    _check_processors(problem, rows)
-    _check_capacities(problem, rows)
+    _check_lags(problem, placements)
+    _check_capacities(problem, placements)
     return sum(values, Fraction(0)) if problem.is_sum else max(values)
 
 
-def _counts(instance: Instance, places: frozenset[Place]) -> tuple[int, ...]:
-    counts = [0] * len(instance.groups)
-    for place in places:
-        counts[instance.group_of(place)] += 1
-    return tuple(counts)
+def _check_placement(problem: Problem, row: Any) -> int:
+    """Return the duration of a placement, in units, and note its processors; raise where it is wrong by itself."""
+    job, clock, where = row.job, problem.clock, [place for name in row.nodes for place in problem.processors(name)]
+    row.places = frozenset(where)
 
+    def require(holds: bool, rule: str) -> None:
+        if not holds:
+            raise NotProvedError(f"schedule: job {job.id!r} {rule}")
 
-def _row_of(problem: Problem, given: Fields) -> tuple[Row, int, int]:
-    """Return a placement, its start and its duration in units; what concerns its job alone is checked."""
-    instance, clock = problem.instance, problem.clock
-    job = instance.jobs[instance.number[given.text("job")]]
-    start, end = given.number("start", least=None), given.number("end", least=None)
-    named = [place for name in given.texts("nodes") for place in instance.place_of(name)]
-    shape_number, outcome = given.whole("shape", 0), given.text("outcome", "completed")
-    given.end()
-    what = f"schedule: job {job.id!r}"
-    if outcome != "completed" or shape_number >= len(job.shapes):
-        raise NotProvedError(f"{what} must be completed, in a shape that it has")
-    shape, places = job.shapes[shape_number], frozenset(named)
-    if len(named) != len(places) or len(places) != shape.tasks:
-        raise NotProvedError(f"{what} must have {shape.tasks} different processors")
-    counts = _counts(instance, places)
-    if any(count and not problem.rooms(job, group) for count, group in zip(counts, instance.groups, strict=True)):
-        raise NotProvedError(f"{what} is on a node that it may not use")
-    clusters, nodes = {place[0] for place in places}, {place[:2] for place in places}
+    require(row.outcome == "completed" and row.shape < len(job.shapes), "must be completed, in a shape that it has")
+    shape, counts = job.shapes[row.shape], problem.counts(row.places)
+    require(len(where) == len(row.places) == shape.tasks, f"must have {shape.tasks} different processors")
+    used = [group for group, count in zip(problem.groups, counts, strict=True) if count]
+    fits = all(count <= problem.rooms(job, group) for group, count in zip(problem.groups, counts, strict=True))
+    require(fits, "is on a node that it may not use, or that has too little memory")
+    clusters, nodes = {group.cluster for group in used}, {(g, node) for g, node, _ in row.places}
     parts = {"platform": 1, "cluster": len(clusters), "node": len(nodes)}
-    if parts[problem.scope] > 1:
-        raise NotProvedError(f"{what} is outside of one {problem.scope}")
-    mode = problem._mode(job, shape, counts)
+    require(parts[problem.scope] == 1, f"is outside of one {problem.scope}")
+    mode = problem.mode(job, shape, counts)
     if mode is None:
-        raise NotProvedError(f"{what} has an allocation that it may not have")
-    first = round(start / clock.unit)
-    if clock.is_slotted and abs(start - first * clock.unit) > clock.tolerance:
-        raise NotProvedError(f"{what} does not start at a whole slot")
-    if abs(end - start - mode.duration * clock.unit) > clock.tolerance:
-        raise NotProvedError(f"{what} must last {shown(mode.duration * clock.unit)} s")
-    if start < job.arrival - clock.tolerance:
-        raise NotProvedError(f"{what} starts before its arrival")
-    if job.deadline is not None and end > job.deadline + clock.tolerance:
-        raise NotProvedError(f"{what} ends after its deadline")
-    return Row(job, start, end, places, counts, True), first, mode.duration
+        raise NotProvedError(f"schedule: job {job.id!r} has an allocation that it may not have")
+    start, length = round(row.start / clock.unit) * clock.unit, mode.duration * clock.unit
+    require(not clock.is_slotted or abs(row.start - start) <= clock.tolerance, "does not start at a whole slot")
+    require(abs(row.end - row.start - length) <= clock.tolerance, f"must last {shown(length)} s")
+    require(row.start >= job.arrival - clock.tolerance, "starts before its arrival")
+    require(job.deadline is None or row.end <= job.deadline + clock.tolerance, "ends after its deadline")
+    return mode.duration
 
 
-def _check_times(problem: Problem, rows: Sequence[Row]) -> None:
+def _uses(problem: Problem, row: Any) -> dict[Capacity, Fraction]:
+    """Return what a job takes on its processors."""
+    uses, groups, job = defaultdict[Capacity, Fraction](Fraction), problem.groups, row.job
+    for g, node, core in row.places:
+        uses[Capacity("a processor", (g, node, core), Fraction(1))] += 1
+        uses[Capacity("a group of nodes", (g,), Fraction(groups[g].processors))] += 1
+        if groups[g].memory is not None:
+            uses[Capacity("memory", (g, node), groups[g].memory)] += job.memory or 0
+    for k, load in enumerate(problem.loads(job, problem.counts(row.places))):
+        uses[Capacity("a link", (k,), problem.links[k].bandwidth * (1 + problem.saturation))] += load
+    for i, limit in enumerate(problem.limits):
+        uses[Capacity("a limit", (i,), limit.capacity)] += limit.of.get(job.id, 0)
+    for name in job.resources | job.task_resources:
+        for capacity, tasks in Counter(_resource(problem, name, place) for place in row.places).items():
+            uses[capacity] += job.resources.get(name, 0) + job.task_resources.get(name, 0) * tasks
+    return uses
+
+
+def _resource(problem: Problem, name: str, place: Place) -> Capacity:
+    """Return the resource that a task takes on a processor: that of the platform, of its cluster, or of its node."""
+    g, node, _ = place
+    group = problem.groups[g]
+    if name in problem.platform.resources:
+        return Capacity(name, (), problem.platform.resources[name])
+    if any(name in cluster.resources for cluster in problem.clusters):
+        return Capacity(name, (group.cluster,), problem.clusters[group.cluster].resources.get(name, Fraction(0)))
+    return Capacity(name, (g, node), group.resources.get(name, Fraction(0)))
+
+
+def _check_lags(problem: Problem, placements: Sequence[Any]) -> None:
     """Raise where a job starts too early or too late after another one."""
-    of, tolerance = {row.job.id: row for row in rows}, problem.clock.tolerance
-    for row in (row for row in rows if row.is_placed):
-        for name in row.job.after:
-            if row.start < of[name].end - tolerance:
-                raise NotProvedError(f"schedule: job {row.job.id!r} starts before the end of {name!r}")
+    of, tolerance = {row.job.id: row for row in (*placements, *problem.running)}, problem.clock.tolerance
+    for row in placements:
         for lag in row.job.lags:
-            time = of[lag.after].end if lag.of_end else of[lag.after].start
-            is_late = lag.most is not None and row.start > time + lag.most + tolerance
-            if row.start < time + lag.least - tolerance or is_late:
+            wait = row.start - (of[lag.after].end if lag.from_ == "end" else of[lag.after].start)
+            if wait < lag.min - tolerance or (lag.max is not None and wait > lag.max + tolerance):
                 raise NotProvedError(f"schedule: job {row.job.id!r} breaks its lag after {lag.after!r}")
 
 
-def _check_processors(problem: Problem, rows: Sequence[Row]) -> None:
-    """Raise where two jobs hold a processor for longer than the tolerance, or a job one that is away."""
-    tolerance = problem.clock.tolerance
-    for i, row in enumerate(rows):
-        if not row.is_placed:
-            break
-        for other in rows[i + 1 :]:
-            if min(row.end, other.end) - max(row.start, other.start) > tolerance and row.places & other.places:
-                raise NotProvedError(f"schedule: jobs {row.job.id!r} and {other.job.id!r} hold a processor at once")
-        for outage in problem.instance.outages:
-            if outage.group is None and min(row.end, outage.end) - max(row.start, outage.start) > tolerance:
-                taken = [p for p in row.places if p[0] == outage.cluster]
-                if any(outage.nodes is None or node in outage.nodes for _, node, _ in taken):
-                    raise NotProvedError(f"schedule: job {row.job.id!r} is on a node that is away")
-
-
-def _check_capacities(problem: Problem, rows: Sequence[Row]) -> None:
-    """Raise where what jobs take together exceeds a capacity, at a time at which a job of the schedule takes some.
+def _check_capacities(problem: Problem, placements: Sequence[Any]) -> None:
+    """Raise where jobs take more than there is, at a time at which a job of the schedule takes some of it.
 
     Sums rise at starts alone, so these are the times that are checked. What has ended but for the tolerance, jobs
     and outages, takes nothing any more.
     """
-    instance, tolerance = problem.instance, problem.clock.tolerance
-    begins = {row.start for row in rows} | {outage.start for outage in instance.outages}
-    for time in sorted(begins):
-        active = [row for row in rows if row.start <= time < row.end - tolerance]
-        for what, capacity, loads in _loads(problem, time, active):
-            taken = any(load and row.is_placed for load, row in zip(loads, active, strict=True))
-            if taken and sum(loads) > capacity * (1 + RELATIVE_TOLERANCE):
-                raise NotProvedError(f"schedule: more than there is of {what} is taken at {shown(time)} s")
+    tolerance, rows = problem.clock.tolerance, [*placements, *problem.running]
+    uses = [_uses(problem, row) for row in rows]
+    for time in sorted({one.start for one in (*rows, *problem.outages)}):
+        taken, watched = defaultdict[Capacity, Fraction](Fraction), list[Capacity]()
+        for i in (i for i, row in enumerate(rows) if row.start <= time < row.end - tolerance):
+            for capacity, amount in uses[i].items():
+                taken[capacity] += amount
+                watched += [capacity] if amount and i < len(placements) else []
+        outages = [one for one in problem.outages if one.start <= time < one.end - tolerance]
+        for capacity in watched:
+            away = sum(_away(outage, capacity) for outage in outages)
+            if taken[capacity] + away > capacity.most * (1 + RELATIVE_TOLERANCE):
+                raise NotProvedError(f"schedule: more than there is of {capacity.what} is taken at {shown(time)} s")
 
 
-def _loads(problem: Problem, time: Fraction, rows: Sequence[Row]) -> Iterator[tuple[str, Fraction, list[Fraction]]]:
-    """Yield what is limited at a time: its name, its capacity, and what each row takes of it."""
-    instance, zero, soon = problem.instance, Fraction(0), time + problem.clock.tolerance
-    for k, link in enumerate(instance.links):
-        loads = [problem.loads(row.job, problem.by_cluster(row.counts))[k] for row in rows]
-        yield link.name, link.bandwidth * (1 + problem.saturation), loads
-    for limit in instance.limits:
-        yield "a limit", limit.capacity, [limit.amounts.get(row.job.id, zero) for row in rows]
-    for g, group in enumerate(instance.groups):
-        if away := sum(
-            o.processors for o in instance.outages if o.is_of(g, instance) and o.start <= time and soon < o.end
-        ):
-            yield "a group in an outage", Fraction(group.processors - away), [Fraction(row.counts[g]) for row in rows]
-        for node in group.nodes if group.memory is not None else ():
-            yield "memory", group.memory or zero, [row.job.memory * _tasks(row, node) for row in rows]
-    for name in sorted({name for row in rows for name in (*row.job.whole, *row.job.each)}):
-        for capacity, at in _places(instance, name):
-            tasks = [_tasks(row, at) for row in rows]
-            pairs = [(row.job.whole.get(name, zero), row.job.each.get(name, zero)) for row in rows]
-            yield (
-                name,
-                capacity,
-                [whole + each * n if n else zero for (whole, each), n in zip(pairs, tasks, strict=True)],
-            )
-
-
-def _places(instance: Instance, name: str) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
-    """Yield the capacities of a resource: of the platform, or of each cluster, or of each node."""
-    if name in instance.of_platform:
-        yield instance.of_platform[name], ()
-    elif any(name in of_cluster for of_cluster in instance.of_clusters):
-        for c, of_cluster in enumerate(instance.of_clusters):
-            yield of_cluster.get(name, Fraction(0)), (c,)
-    else:
-        for group in instance.groups:
-            for at in group.nodes:
-                yield group.resources.get(name, Fraction(0)), at
-
-
-def _tasks(row: Row, where: tuple[int, ...]) -> int:
-    """Return how many processors a row holds in a cluster, or on a node of one."""
-    return sum(place[: len(where)] == where for place in row.places)
+def _away(outage: Any, capacity: Capacity) -> int:
+    """Return what an outage takes of a capacity: each processor of its nodes, or some of a group."""
+    if capacity.what == "a group of nodes" and outage.group is not None and capacity.where[0] in outage.groups:
+        return int(outage.processors or 0)
+    if capacity.what == "a processor" and outage.group is None and capacity.where[0] in outage.groups:
+        return int(not outage.spans or any(capacity.where[1] in span for span in outage.spans))
+    return 0
 
 
 # ------------------------------------------------------------------------------------------------------------ 4. cases
@@ -1068,21 +804,18 @@ class Case:
     @classmethod
     def root(cls, problem: Problem, bound: Fraction | None) -> Case:
         """Return the case of all schedules whose objective is below a bound; of all schedules where that is None."""
-        instance, clock = problem.instance, problem.clock
-        ended = {run.job.id: run for run in instance.running}
+        clock, ended = problem.clock, {run.job.id: run for run in problem.running}
         earliest, ends, delays = [], [], set[Delay]()
-        for j, job in enumerate(instance.jobs):
-            first = clock.instant(job.arrival)
-            lags = [Lag(name, True, Fraction(0), None) for name in job.after]
-            for lag in (lag for lag in (*lags, *job.lags) if lag.least >= 0):
-                least = clock.instant(lag.least)
+        for j, job in enumerate(problem.jobs):
+            first, due = clock.instant(job.arrival), problem.due(job)
+            for lag in (lag for lag in job.lags if lag.min >= 0):
+                least, of_end = clock.instant(lag.min), lag.from_ == "end"
                 if lag.after in ended:
                     run = ended[lag.after]
-                    first = max(first, clock.instant(run.end if lag.of_end else run.start) + least)
+                    first = max(first, clock.instant(run.end if of_end else run.start) + least)
                 else:
-                    delays.add(Delay(instance.number[lag.after], j, lag.of_end, least))
+                    delays.add(Delay(problem.number[lag.after], j, of_end, least))
             earliest.append(first)
-            due = problem.due(job)
             last = [FOREVER if job.deadline is None else clock.latest(job.deadline)]
             last += [] if bound is None or due is None else [ceil((bound + due) / clock.unit) - 1]
             ends.append(min(last))
@@ -1131,23 +864,37 @@ class Case:
         """Whether some job has no duration or no start left, so that no schedule is one of the case."""
         return any(not self.levels[j] or self.earliest[j] > self.latest[j] for j in range(len(self.levels)))
 
-    def split(self, kind: str, j: int, at: int) -> tuple[Case, Case]:
-        """Return the case in which a job has one of its first ``at`` durations, or starts before ``at``; and the other.
+    def split(self, kind: str, j: int, at: int) -> list[Case]:
+        """Return cases that cover the case: those of some durations of a job, of some starts, or of a first half.
 
-        *Proof* that they cover the case: a job has one duration, so it is among the first ones or among the others; it
-        starts before a time, or at that time or later.
+        *Proof*. ``level``: a job has one duration, so it is among the first ``at`` or among the others. ``start``: it
+        starts before ``at``, or then or later. ``half``: where all jobs have one earliest start and one last end, and
+        no costs, other ranges or delays, and nothing runs before, a schedule may be reversed in time; in it or in its
+        reverse the middle of the job is no later than half way between that start and that end.
         """
-
-        def put(values: Sequence[Any], value: Any) -> tuple[Any, ...]:
-            return (*values[:j], value, *values[j + 1 :])
-
         if kind == "level":
-            levels = [tuple(n for n in self.levels[j] if (n < at) == first) for first in (True, False)]
-            first, second = (replace(self, levels=put(self.levels, kept)) for kept in levels)
+            parts = [[n for n in self.levels[j] if (n < at) == first] for first in (True, False)]
+            cases = [replace(self, levels=_put(self.levels, j, tuple(kept))) for kept in parts]
+        elif kind == "start":
+            before = replace(self, latest=_put(self.latest, j, min(self.latest[j], at - 1)))
+            cases = [before, replace(self, earliest=_put(self.earliest, j, max(self.earliest[j], at)))]
+        elif self.may_reverse:
+            middle = (self.earliest[j] + self.ends[j] - self.shortest(j)) // 2
+            cases = [replace(self, latest=_put(self.latest, j, min(self.latest[j], middle)))]
         else:
-            first = replace(self, latest=put(self.latest, min(self.latest[j], at - 1)))
-            second = replace(self, earliest=put(self.earliest, max(self.earliest[j], at)))
-        return first.propagated, second.propagated
+            raise NotProvedError("the schedules of the case cannot be reversed")
+        return [case.propagated for case in cases]
+
+    @property
+    def may_reverse(self) -> bool:
+        """Whether a schedule of the case, reversed in time, is one of the case."""
+        is_free = not (self.problem.is_sum or self.delays or self.problem.running)
+        latest = tuple(end - self.shortest(j) for j, end in enumerate(self.ends))
+        return is_free and len(set(self.earliest)) == len(set(self.ends)) == 1 and self.latest == latest
+
+
+def _put(values: Sequence[Any], j: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:j], value, *values[j + 1 :])
 
 
 # -------------------------------------------------------------------------------------------------------- 5. resources
@@ -1178,7 +925,7 @@ class Resources:
     """
 
     def __init__(self, problem: Problem, processors: str, links: Sequence[str]) -> None:
-        groups = problem.instance.groups
+        groups = problem.groups
         if processors == "groups":
             parts = [[g] for g in range(len(groups))]
         else:
@@ -1186,7 +933,7 @@ class Resources:
             parts = [[g for g, group in enumerate(groups) if group.speed >= speed] for speed in speeds]
         self.processors, self.links = processors, tuple(links)
         self.problem, self._parts, self._is_least = problem, parts, processors == "speeds"
-        self._links = [k for k, link in enumerate(problem.instance.links) if link.name in links]
+        self._links = [k for k, link in enumerate(problem.links) if link.name in links]
         capacities = [sum(groups[g].processors for g in part) for part in parts] + [LINK_UNITS] * len(self._links)
         self._shifts, shift = [], 0
         for capacity in capacities:
@@ -1194,7 +941,7 @@ class Resources:
             shift += capacity.bit_length() + 2
         self.guard = self._packed([1 << (capacity.bit_length() + 1) for capacity in capacities])
         self.free = self.guard + self._packed(capacities)
-        self.options = [self._options(j) for j in range(len(problem.instance.jobs))]
+        self.options = [self._options(j) for j in range(len(problem.jobs))]
         self._sets: list[tuple[int, int, int]] | None = None
 
     def _packed(self, amounts: Sequence[int]) -> int:
@@ -1204,7 +951,7 @@ class Resources:
         """Return what an allocation takes of each capacity; of links in parts of the limit, rounded down."""
         taken = [sum(counts[g] for g in part) for part in self._parts]
         for k in self._links:
-            limit = self.problem.link_limit(self.problem.instance.links[k])
+            limit = self.problem.link_limit(self.problem.links[k])
             taken.append(floor(loads[k] * LINK_UNITS / limit) if loads[k] else 0)
         return taken
 
@@ -1219,10 +966,10 @@ class Resources:
             of_levels.append(tuple(sorted({self._packed(use) for use in uses})))
         return of_levels
 
-    def of_running(self, run: Running) -> int:
+    def of_running(self, run: Any) -> int:
         """Return what a job takes that runs already."""
-        counts = _counts(self.problem.instance, run.places)
-        return self._packed(self._amounts(counts, self.problem.loads(run.job, self.problem.by_cluster(counts))))
+        counts = self.problem.counts(run.places)
+        return self._packed(self._amounts(counts, self.problem.loads(run.job, counts)))
 
     def greatest(self, prices: Mapping[int, Sequence[int]], steps: Steps) -> int:
         """Return the greatest price of any jobs that fit at one time, each at one duration.
@@ -1271,82 +1018,62 @@ class Resources:
         return self._sets
 
 
+Choices = tuple[tuple[int, ...], frozenset[tuple[int, ...]]]
+"""Options that run at one time, in order, and the choices of their modes: one use per option."""
+
+
 class RunningSets:
     """Sets of options that run at one time, each with every choice of their modes that fits, by number.
 
-    A set is known by its members, in order, and its choices: one use per member. A set is followed by another when an
-    option starts, in any of its modes that fits beside a choice, and when one ends, which is taken out of the choices.
+    A set is followed by another when an option starts, in any of its modes that fits beside a choice, and when one
+    ends, which is taken out of the choices.
     A schedule, with its modes, is one of the choices at any time; without any choice nothing is left of it.
     """
 
     def __init__(self, resources: Resources, options: Sequence[tuple[int, ...]], steps: Steps) -> None:
         self._free, self._guard, self._options, self._steps = resources.free, resources.guard, options, steps
-        self._content: list[tuple[tuple[int, ...], frozenset[tuple[int, ...]]]] = []
-        self._number: dict[tuple[tuple[int, ...], frozenset[tuple[int, ...]]], int] = {}
-        self._after_start: dict[tuple[int, int], int] = {}
-        self._after_end: dict[tuple[int, int], int] = {}
-        self._fits_always: dict[tuple[int, int], bool] = {}
-        self._only: dict[tuple[int, frozenset[int]], tuple[tuple[int, ...], frozenset[tuple[int, ...]]]] = {}
+        self._sets: list[Choices] = []
+        self._number: dict[Choices, int] = {}
+        self.start, self.end, self.only = cache(self._start), cache(self._end), cache(self._only)
+        self.always_fits = cache(self._always_fits)
 
     def add(self, members: tuple[int, ...], choices: frozenset[tuple[int, ...]]) -> int:
         """Return the number of a set; -1 where it has no choice."""
         if not choices:
             return -1
-        content = members, choices
-        if content not in self._number:
-            self._number[content] = len(self._content)
-            self._content.append(content)
-        return self._number[content]
+        number = self._number.setdefault((members, choices), len(self._sets))
+        if number == len(self._sets):
+            self._sets.append((members, choices))
+        return number
 
-    def start(self, number: int, option: int) -> int:
+    def _beside(self, choice: tuple[int, ...], use: int) -> bool:
+        return (self._free - sum(choice) - use) & self._guard == self._guard
+
+    def _start(self, number: int, option: int) -> int:
         """Return the set after an option has started; -1 where it does not fit."""
-        found = self._after_start.get((number, option))
-        if found is None:
-            members, choices = self._content[number]
-            at = sum(member < option for member in members)
-            uses = self._options[option]
-            self._steps.spend(len(choices) * len(uses))
-            extended = [
-                (*choice[:at], use, *choice[at:])
-                for choice in choices
-                for use in uses
-                if (self._free - sum(choice) - use) & self._guard == self._guard
-            ]
-            found = self.add((*members[:at], option, *members[at:]), frozenset(extended))
-            self._after_start[number, option] = found
-        return found
+        members, choices = self._sets[number]
+        at, uses = bisect_left(members, option), self._options[option]
+        self._steps.spend(len(choices) * len(uses))
+        pairs = ((choice, use) for choice in choices for use in uses if self._beside(choice, use))
+        extended = frozenset((*choice[:at], use, *choice[at:]) for choice, use in pairs)
+        return self.add((*members[:at], option, *members[at:]), extended)
 
-    def end(self, number: int, option: int) -> int:
+    def _end(self, number: int, option: int) -> int:
         """Return the set after an option has ended."""
-        found = self._after_end.get((number, option))
-        if found is None:
-            found = self.add(*self.only(number, frozenset(self._content[number][0]) - {option}))
-            self._after_end[number, option] = found
-        return found
+        return self.add(*self.only(number, frozenset(self._sets[number][0]) - {option}))
 
-    def only(self, number: int, kept: frozenset[int]) -> tuple[tuple[int, ...], frozenset[tuple[int, ...]]]:
+    def _only(self, number: int, kept: frozenset[int]) -> Choices:
         """Return some members of a set, and the choices of their modes."""
-        found = self._only.get((number, kept))
-        if found is None:
-            members, choices = self._content[number]
-            places = [i for i, member in enumerate(members) if member in kept]
-            self._steps.spend(len(choices))
-            reduced = frozenset(tuple(choice[i] for i in places) for choice in choices)
-            found = self._only[number, kept] = tuple(members[i] for i in places), reduced
-        return found
+        members, choices = self._sets[number]
+        places = [i for i, member in enumerate(members) if member in kept]
+        self._steps.spend(len(choices))
+        return tuple(members[i] for i in places), frozenset(tuple(choice[i] for i in places) for choice in choices)
 
-    def always_fits(self, number: int, option: int) -> bool:
+    def _always_fits(self, number: int, option: int) -> bool:
         """Return whether each mode of an option fits beside every choice of a set."""
-        found = self._fits_always.get((number, option))
-        if found is None:
-            _, choices = self._content[number]
-            self._steps.spend(len(choices) * len(self._options[option]))
-            found = self._fits_always[number, option] = all(
-                (self._free - sum(choice) - use) & self._guard == self._guard
-                for choice in choices
-                for use in self._options[option]
-            )
-        return found
+        choices, uses = self._sets[number][1], self._options[option]
+        self._steps.spend(len(choices) * len(uses))
+        return all(self._beside(choice, use) for choice in choices for use in uses)
 
 
 Piece = tuple[int, int, Mapping[int, Sequence[int]]]
@@ -1468,123 +1195,99 @@ class Bound:
 # ------------------------------------------------------------------------------------------------------------ 6. rules
 
 
-@dataclass
+RESOURCES: dict[str, Any] = {"processors": one_of("speeds", "groups"), **optional("links", list_of(TEXT), [])}
+PIECE = record(from_=whole(), to=whole(), prices=by_name(list_of(whole())))
+TABLE = record(**RESOURCES, **optional("weight", whole(), 0), **optional("pieces", list_of(PIECE), []))
+
+
 class Proof:
     """What the steps of a proof share: the problem, the tables of prices, and what is left to spend."""
 
-    problem: Problem
-    steps: Steps
-    tables: list[Table] = field(default_factory=list)
-    known: dict[tuple[str, tuple[str, ...]], Resources] = field(default_factory=dict)
-    cases: int = 0
+    def __init__(self, problem: Problem, steps: Steps, tables: Sequence[Any]) -> None:
+        self.problem, self.steps, self.cases = problem, steps, 0
+        self._resources: dict[tuple[str, ...], Resources] = {}
+        self._tables = [self._table(given) for given in tables]
 
-    def resources(self, given: Fields) -> Resources:
+    def resources(self, given: Any) -> Resources:
         """Return the resources that a table, or a search, counts."""
-        processors, links = given.text("processors"), given.texts("links", [])
-        names = [link.name for link in self.problem.instance.links]
-        if processors not in ("speeds", "groups") or not set(names).issuperset(links):
-            raise BadFileError(f"{given.path}: processors must be speeds or groups, and links names of links")
-        key = processors, links
-        if key not in self.known:
-            self.known[key] = Resources(self.problem, processors, links)
-        return self.known[key]
+        if not {link.name for link in self.problem.links}.issuperset(given.links):
+            raise BadFileError(f"certificate: there are no such links: {given.links}")
+        key = given.processors, *given.links
+        if key not in self._resources:
+            self._resources[key] = Resources(self.problem, given.processors, given.links)
+        return self._resources[key]
 
-    def add_table(self, given: Fields) -> None:
-        """Take a table of prices."""
-        resources, weight, pieces = self.resources(given), given.whole("weight", 0), []
-        for piece in given.parts("pieces", []):
-            prices, of_jobs = {}, piece.part("prices")
-            for name in of_jobs.names():
-                j = self.job(name, of_jobs.path)
-                prices[j] = of_jobs.wholes(name)
-                if len(prices[j]) != len(self.problem.levels[j]):
-                    raise NotProvedError(f"{of_jobs.path}: job {name!r} has {len(self.problem.levels[j])} durations")
-            pieces.append((piece.whole("from"), piece.whole("to"), prices))
-            piece.end()
-        given.end()
-        self.tables.append(Table(resources, weight, pieces, self.steps))
+    def _table(self, given: Any) -> Table:
+        """Return a table of prices."""
+        pieces = []
+        for piece in given.pieces:
+            prices = {self.job(name): of_job for name, of_job in piece.prices.items()}
+            if any(len(of_job) != len(self.problem.levels[j]) for j, of_job in prices.items()):
+                raise NotProvedError("certificate.tables: each job must have one price per duration")
+            pieces.append((piece.from_, piece.to, prices))
+        return Table(self.resources(given), given.weight, pieces, self.steps)
 
-    def job(self, name: str, path: str) -> int:
+    def job(self, name: str) -> int:
         """Return the index of a job."""
-        if name not in self.problem.instance.number:
-            raise NotProvedError(f"{path}: {name!r} is not a job")
-        return self.problem.instance.number[name]
+        if name not in self.problem.number:
+            raise NotProvedError(f"certificate: {name!r} is not a job")
+        return self.problem.number[name]
 
     def table(self, number: int, path: str) -> Table:
         """Return a table by its number."""
-        if number >= len(self.tables):
+        if number >= len(self._tables):
             raise NotProvedError(f"{path}: there is no table {number}")
-        return self.tables[number]
+        return self._tables[number]
 
-    def close(self, case: Case, given: Fields, depth: int = 0) -> None:
+    def close(self, case: Case, given: Any, path: str, depth: int = 0) -> None:
         """Check that no schedule is one of a case, by the rule that is stated; raise where that is not shown."""
         self.cases += 1
-        if self.cases > MOST_CASES or depth > MOST_DEPTH:
-            raise NotProvedError(f"{given.path}: there are too many cases")
         self.steps.spend(100)
-        name = given.text("rule")
-        if name == "cases":
-            kind, j, at = given.text("split"), self.job(given.text("job"), given.path), given.whole("at")
-            proofs = list(given.parts("cases"))
-            if kind not in ("level", "start") or len(proofs) != 2:
-                raise BadFileError(f"{given.path}: must split by level or start, into two cases")
-            for part, proof in zip(case.split(kind, j, at), proofs, strict=True):
-                self.close(part, proof, depth + 1)
-        elif name in RULES:
-            RULES[name](self, case, given)
-        else:
-            raise BadFileError(f"{given.path}.rule: must be cases or one of {', '.join(RULES)}")
-        given.end()
+        if self.cases > MOST_CASES or depth > MOST_DEPTH:
+            raise NotProvedError(f"{path}: there are too many cases")
+        name = one_of(*RULES)(OBJECT(given, path).get("rule"), f"{path}.rule")
+        fields, rule = RULES[name]
+        rule(self, case, fields(given, path), path, depth)
 
 
-def by_contradiction(_: Proof, case: Case, given: Fields) -> None:
+def by_cases(proof: Proof, case: Case, given: Any, path: str, depth: int) -> None:
+    """Rule ``cases``: a schedule of the case is one of some others (:meth:`Case.split`), and each of them is closed."""
+    parts = case.split(given.split, proof.job(given.job), given.at)
+    if len(parts) != len(given.cases):
+        raise BadFileError(f"{path}: must have {len(parts)} cases")
+    for i, (part, step) in enumerate(zip(parts, given.cases, strict=True)):
+        proof.close(part, step, f"{path}.cases[{i}]", depth + 1)
+
+
+def by_contradiction(_: Proof, case: Case, __: Any, path: str, ___: int) -> None:
     """Rule ``infeasible``: a job has no time left.
 
     *Proof.* Ranges hold for every schedule of the case (:attr:`Case.propagated`), and one of them is empty.
     """
     if not case.is_empty:
-        raise NotProvedError(f"{given.path}: the case is not shown to be impossible")
+        raise NotProvedError(f"{path}: the case is not shown to be impossible")
 
 
-def by_prices(proof: Proof, case: Case, given: Fields) -> None:
+def by_prices(proof: Proof, case: Case, given: Any, path: str, _: int) -> None:
     """Rule ``prices``: what the jobs of a table are worth, and cost, is more than room and budget (:class:`Table`)."""
-    table = proof.table(given.whole("table"), given.path)
-    everything = (1 << len(case.levels)) - 1
+    table, everything = proof.table(given.table, path), (1 << len(case.levels)) - 1
     if not case.is_empty and not Bound(table, case).is_exceeded(0, everything, 0, ()):
-        raise NotProvedError(f"{given.path}: at these prices all jobs may fit")
+        raise NotProvedError(f"{path}: at these prices all jobs may fit")
 
 
-def by_search(proof: Proof, case: Case, given: Fields) -> None:
-    """Rule ``search``: all left-shifted schedules are enumerated, and none is one of the case; see :class:`Search`.
-
-    With ``first_half``, a job, only schedules are looked at in which it is in the first half.
-
-    *Proof.* Where all jobs have one earliest start and one last end, and no costs, other ranges or delays, and nothing
-    runs before, a schedule may be reversed in time. In it or in its reverse the job has its middle no later than half
-    way between that start and that end.
-    """
-    resources = proof.resources(given)
-    tables = [proof.table(number, given.path) for number in given.wholes("tables")]
-    name = given.text("first_half", None)
-    half = None if name is None else proof.job(name, given.path)
-    if case.is_empty:
-        return
-    if half is not None and not may_reverse(case):
-        raise NotProvedError(f"{given.path}.first_half: the schedules of the case cannot be reversed")
-    Search(case, resources, tables, proof.steps, half).run(given.path)
+def by_search(proof: Proof, case: Case, given: Any, path: str, _: int) -> None:
+    """Rule ``search``: all left-shifted schedules are enumerated, and none is one of the case; see :class:`Search`."""
+    tables = [proof.table(number, path) for number in given.tables]
+    if not case.is_empty:
+        Search(case, proof.resources(given), tables, proof.steps).run(path)
 
 
-def may_reverse(case: Case) -> bool:
-    """Return whether a schedule of a case, reversed in time, is one of the case."""
-    is_free = not (case.problem.is_sum or case.delays or case.problem.instance.running)
-    latest = [end - case.shortest(j) for j, end in enumerate(case.ends)]
-    return is_free and len(set(case.earliest)) == len(set(case.ends)) == 1 and list(case.latest) == latest
-
-
-RULES: dict[str, Callable[[Proof, Case, Fields], None]] = {
-    "infeasible": by_contradiction,
-    "prices": by_prices,
-    "search": by_search,
+SPLIT = one_of("level", "start", "half")
+RULES: dict[str, tuple[Kind, Callable[[Proof, Case, Any, str, int], None]]] = {
+    "cases": (record(rule=TEXT, split=SPLIT, job=TEXT, cases=LIST, **optional("at", whole(), 0)), by_cases),
+    "infeasible": (record(rule=TEXT), by_contradiction),
+    "prices": (record(rule=TEXT, table=whole()), by_prices),
+    "search": (record(rule=TEXT, **RESOURCES, tables=list_of(whole())), by_search),
 }
 
 
@@ -1646,28 +1349,23 @@ class Search:
     REMEMBERED = 12
     """Nodes with the same waiting jobs that are remembered."""
 
-    def __init__(
-        self, case: Case, resources: Resources, tables: Sequence[Table], steps: Steps, half: int | None = None
-    ) -> None:
+    def __init__(self, case: Case, resources: Resources, tables: Sequence[Table], steps: Steps) -> None:
         problem, jobs = case.problem, range(len(case.levels))
         if len(jobs) > MOST_SEARCHED:
             raise NotProvedError(f"a search has more than {MOST_SEARCHED} jobs")
         self._case, self._steps, self.nodes = case, steps, 0
-        order = sorted(jobs, key=lambda j: (-case.shortest(j) * problem.instance.jobs[j].shapes[0].tasks, j))
+        order = sorted(jobs, key=lambda j: (-case.shortest(j) * problem.jobs[j].shapes[0].tasks, j))
         pairs = [(j, n) for j in order for n in case.levels[j]]
         self.options = [Option(number, j, n, problem.levels[j][n]) for number, (j, n) in enumerate(pairs)]
         self._uses = [resources.options[j][n] for j, n in pairs]
-        running = [run for run in problem.instance.running if run.start <= 0]
+        running = [run for run in problem.running if run.start <= 0]
         held = [(resources.of_running(run),) for run in running]
         self._sets = RunningSets(resources, [*self._uses, *held], steps)
         self._running = [(problem.clock.instant(run.end), len(pairs) + number) for number, run in enumerate(running)]
         self._latest_of = [case.last(j, n) for j, n in pairs]
-        for option in (option for option in self.options if option.job == half):
-            middle = (case.earliest[option.job] + case.ends[option.job] - option.duration) // 2
-            self._latest_of[option.number] = min(middle, self._latest_of[option.number])
         self._last = [max(self._latest_of[option.number] for option in self.options if option.job == j) for j in jobs]
         self._before = [sum({1 << d.early for d in case.delays if d.late == j and d.of_end}) for j in jobs]
-        self._twins = self._twins_of(order, half)
+        self._twins = self._twins_of(order)
         self._known: dict[int, list[tuple[int, int, int, dict[int, int]]]] = {}
         self.bounds: list[Bound] = []
         costs_alone = [Table(resources, 1, [], steps)] if problem.is_sum else []
@@ -1678,10 +1376,10 @@ class Search:
         """Bound nodes at the prices of a table as well."""
         self.bounds.append(Bound(table, self._case))
 
-    def _twins_of(self, order: Sequence[int], half: int | None) -> list[int]:
+    def _twins_of(self, order: Sequence[int]) -> list[int]:
         """Return of each job the bits of the jobs before it that are equal to it."""
         case, seen = self._case, dict[Any, int]()
-        tied = {half} | {j for d in case.delays for j in (d.early, d.late)}
+        tied = {j for d in case.delays for j in (d.early, d.late)}
         twins = [0] * len(order)
         for j in (j for j in order if j not in tied):
             options = tuple((option.duration, self._uses[option.number]) for option in self.options if option.job == j)
@@ -1858,37 +1556,27 @@ def shown(number: Fraction | int, digits: int = 12) -> str:
     return f"{float(number):.{digits}g}"
 
 
+CERTIFICATE = record(
+    format=one_of("coalloc-certificate"),
+    version=one_of(1),
+    problem=ANYTHING,
+    proof=ANYTHING,
+    **optional("bound", ANY_NUMBER, None),
+    **optional("tables", list_of(TABLE), []),
+    **optional("schedule", OBJECT, None),
+    **optional("instance_sha256", TEXT, ""),
+    **optional("instance provenance", ANYTHING, None),
+)
+
+
 def verdict_of(instance: Any, certificate: Any, sha256: str = "", most_steps: int = MOST_STEPS) -> Verdict:
     """Return what a certificate proves of an instance, both as parsed files; raise where a step is not proved."""
-    given = Fields(certificate, "certificate")
-    if given.text("format") != "coalloc-certificate" or given.whole("version") != 1:
-        raise BadFileError("certificate: must be a coalloc-certificate file of version 1")
-    given.ignore("instance", "provenance")
-    is_same_file = given.text("instance_sha256", "") == sha256
-    problem = _problem_of(instance_of(instance), given.part("problem"))
-    bound = given.number("bound", None, least=None)
-    schedule = given._take("schedule", None)
-    proof = Proof(problem, Steps(most_steps))
-    for table in given.parts("tables", []):
-        proof.add_table(table)
-    step = given.part("proof")
-    given.end()
-    objective = None if schedule is None else objective_of(problem, schedule)
-    proof.close(Case.root(problem, bound), step)
-    return Verdict(problem, bound, objective, is_same_file)
-
-
-def _problem_of(instance: Instance, given: Fields) -> Problem:
-    """Return the problem that a certificate is about."""
-    objective, links = given.text("objective"), given.text("links")
-    if objective not in OBJECTIVES or links != "strict":
-        raise NotProvedError(f"not covered: objective {objective!r} with links {links!r}")
-    slot, scope = given.number("slot", None), given.text("scope")
-    saturation = given.number("saturation", 0)
-    given.end()
-    if scope not in ("platform", "cluster", "node"):
-        raise BadFileError(f"{given.path}.scope: must be platform, cluster or node")
-    return Problem(instance, Clock.of(instance, slot), scope, saturation, objective)
+    given = CERTIFICATE(certificate, "certificate")
+    problem = Problem(instance, given.problem)
+    objective = None if given.schedule is None else objective_of(problem, given.schedule)
+    proof = Proof(problem, Steps(most_steps), given.tables)
+    proof.close(Case.root(problem, given.bound), given.proof, "certificate.proof")
+    return Verdict(problem, given.bound, objective, given.instance_sha256 == sha256)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

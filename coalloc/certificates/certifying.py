@@ -57,10 +57,14 @@ def _accepted(result: SolveResult, instance: Instance, deadline: float) -> Certi
     """Return a certificate that the checker accepts; raise where there is none."""
     options = result.options
     stated = verify.parsed(layout(document_of(instance, INSTANCE)))
-    slot, saturation = (None if n is None else Fraction(Decimal(repr(n))) for n in (options.slot, options.saturation))
-    given = verify.instance_of(stated)
-    clock = verify.Clock.of(given, slot)
-    checked = verify.Problem(given, clock, options.scope, saturation or Fraction(0), options.objective)
+    asked = {
+        "objective": options.objective,
+        "slot": options.slot,
+        "links": options.links,
+        "saturation": options.saturation,
+        "scope": options.scope,
+    }
+    checked = verify.Problem(stated, verify.parsed(layout(asked)))
     schedule, bound = None, None
     if result.schedule is not None:
         schedule = document_of(result.schedule, SCHEDULE)
@@ -72,13 +76,7 @@ def _accepted(result: SolveResult, instance: Instance, deadline: float) -> Certi
         "version": 1,
         "instance": instance.name,
         "instance_sha256": result.instance_sha256,
-        "problem": {
-            "objective": options.objective,
-            "slot": options.slot,
-            "links": options.links,
-            "saturation": options.saturation,
-            "scope": options.scope,
-        },
+        "problem": asked,
         "bound": bound,
         "tables": tables,
         "proof": proof,
@@ -104,7 +102,7 @@ def _proof_of(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return tables and steps that close a case; raise where none are found."""
     problem = _discretised(result, instance)
-    links = tuple(case.problem.instance.links[k].name for k in problem.contended_links)
+    links = tuple(case.problem.links[k].name for k in problem.contended_links)
     proposal = Proposal(case.problem, links, deadline)
     if result.options.objective == Makespan.name and result.schedule is not None:
         step = LatestEnds(proposal, problem).proof(case)

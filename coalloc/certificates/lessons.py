@@ -38,11 +38,9 @@ class _LeftError(Exception):
 class LearningSearch(Search):
     """A search with some nodes and until a deadline (``time.perf_counter()``, s); ``tables`` are those that it used."""
 
-    def __init__(
-        self, case: Case, resources: Resources, tables: Sequence[Table], half: int | None, learn: Learn
-    ) -> None:
+    def __init__(self, case: Case, resources: Resources, tables: Sequence[Table], learn: Learn) -> None:
         self._hits: list[int] = []
-        super().__init__(case, resources, tables, Steps(10**12), half)
+        super().__init__(case, resources, tables, Steps(10**12))
         self._learn, self._lesson, self._due = learn, FIRST_LESSON, FIRST_LESSON
         self._path: list[Node] = []
         self.max_nodes, self.deadline = 0, 0.0

@@ -23,7 +23,7 @@ from coalloc.solvers.bounds.column_generation import Allowed, ColumnGeneration, 
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, processor_pricing, set_pricing
 from coalloc.solvers.bounds.level_branching import Root, children, split_of
 from coalloc.solvers.bounds.remainder_prices import RemainderPrices, jobs_that_last
-from coalloc.verify import Bound, Case, NotProvedError, Resources, Steps, Table, may_reverse
+from coalloc.verify import Bound, Case, NotProvedError, Resources, Steps, Table
 from coalloc.verify import Problem as CheckedProblem
 
 SCALE = 2**40
@@ -72,10 +72,13 @@ class Proposal:
 
     def search(self, case: Case, tables: Sequence[Table], learn: Learn, max_nodes: float = math.inf) -> Rule | None:
         """Return the search that closes a case with so many nodes; None where it takes more."""
-        half, jobs = None, self.checked.instance.jobs
-        if may_reverse(case):
-            half = max(range(len(jobs)), key=lambda j: (case.shortest(j) * jobs[j].shapes[0].tasks, -j))
-        search = LearningSearch(case, self.resources(), tables, half, learn)
+        if case.may_reverse:
+            jobs = self.checked.jobs
+            j = max(range(len(jobs)), key=lambda j: (case.shortest(j) * jobs[j].shapes[0].tasks, -j))
+            (part,) = case.split("half", j, 0)
+            found = {"rule": "infeasible"} if part.is_empty else self.search(part, tables, learn, max_nodes)
+            return found and {"rule": "cases", "split": "half", "job": jobs[j].id, "cases": [found]}
+        search = LearningSearch(case, self.resources(), tables, learn)
         search.max_nodes, search.deadline = int(min(max_nodes, 10.0**9)), self.deadline
         try:
             search.run("")
@@ -88,8 +91,7 @@ class Proposal:
                 raise UnprovedError("the constraints that the checker counts allow a better schedule") from None
             self.processors = "groups"
             raise _OtherResourcesError from None
-        rule = {"rule": "search", **named(self.resources()), "tables": [self.keep(used) for used in search.tables]}
-        return rule if half is None else rule | {"first_half": jobs[half].id}
+        return {"rule": "search", **named(self.resources()), "tables": [self.keep(used) for used in search.tables]}
 
     def keep(self, table: Table) -> int:
         """Return the number of a table in the certificate."""
@@ -101,7 +103,7 @@ class Proposal:
 
     def written(self) -> list[Rule]:
         """Return the tables as a certificate has them."""
-        jobs = self.checked.instance.jobs
+        jobs = self.checked.jobs
         return [
             {
                 **named(table.resources),
@@ -210,7 +212,7 @@ class LatestEnds:
         at = sum(duration < longest + 0.5 for duration in checked.levels[j])
         parts = zip(case.split("level", j, at), children(allowed, place, level), strict=True)
         cases = [self._by_cases(part, ranges, parent, depth + 1) for part, ranges in parts]
-        return {"rule": "cases", "split": "level", "job": checked.instance.jobs[j].id, "at": at, "cases": cases}
+        return {"rule": "cases", "split": "level", "job": checked.jobs[j].id, "at": at, "cases": cases}
 
     def _solved(self, allowed: Allowed, parent: tuple[Root, ColumnGeneration] | None) -> tuple[Root, ColumnGeneration]:
         """Return the LP of all jobs within ranges of levels, solved; ``parent`` is one with wider ranges."""

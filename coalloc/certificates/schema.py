@@ -27,8 +27,8 @@ STEP: Schema = {"$ref": "#/$defs/step"}
 RULES = [
     _rule(
         "cases",
-        ["split", "job", "at", "cases"],
-        split={"enum": ["level", "start"]},
+        ["split", "job", "cases"],
+        split={"enum": ["level", "start", "half"]},
         job={"type": "string"},
         at=COUNT,
         cases={"type": "array", "items": STEP},
@@ -40,7 +40,6 @@ RULES = [
         ["processors", "tables"],
         **RESOURCES,
         tables={"type": "array", "items": COUNT},
-        first_half={"type": "string"},
     ),
 ]
 PROBLEM = _object(

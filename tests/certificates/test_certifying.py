@@ -104,7 +104,7 @@ def mutate(document, rng):
         document["proof"] = rng.choice(
             [
                 search,
-                search | {"first_half": "J1"},
+                split | {"split": "half", "job": "J1", "cases": [search]},
                 {"rule": "infeasible"},
                 split | {"cases": [search, {"rule": "infeasible"}]},
             ]
