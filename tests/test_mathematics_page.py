@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from coalloc.models import energy_relaxation
 from coalloc.models.energy_rates import node_rates
 from coalloc.problem import discretise
 from coalloc.testing.constraints import Lag
+from tests.test_pages import resolve
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
@@ -40,32 +40,6 @@ def table(title: str) -> list[list[str]]:
     """Return the cells of the table under a heading, without its head."""
     lines = [line for line in section(title).splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def resolve(name: str) -> Any:
-    """Return what a dotted name is: a module, or what hangs on one; a field of a value is its declaration."""
-    parts = name.split(".")
-    for i in range(len(parts), 0, -1):
-        try:
-            found: Any = importlib.import_module(".".join(parts[:i]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[i:]:
-            fields = getattr(found, "__dataclass_fields__", {})
-            found = fields[part] if part in fields else getattr(found, part)
-        return found
-    raise ModuleNotFoundError(name)
-
-
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(coalloc(?:\.\w+)+)`", PAGE))))
-def test_every_name_in_code_exists(name):
-    resolve(name)
-
-
-@pytest.mark.parametrize("name", ["coalloc.instance.Job.task", "coalloc.measure", "coalloc.problem.discretize"])
-def test_a_misspelt_name_is_noticed(name):
-    with pytest.raises((AttributeError, ModuleNotFoundError)):
-        resolve(name)
 
 
 def test_every_symbol_has_a_unit_and_a_name_in_code():
