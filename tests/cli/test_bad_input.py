@@ -46,11 +46,10 @@ def refuse(path, tmp_path):
     return refused.stderr.splitlines()
 
 
-@pytest.mark.parametrize("name", [*FIELD_FAULTS, *CROSS_FAULTS])
-def test_a_fault_of_an_instance_is_one_line_with_its_path(tmp_path, name):
-    place, content, line = (FIELD_FAULTS | CROSS_FAULTS)[name]
-    path = write(tmp_path / "wl1.json", broken((place, content)))
-    assert f"{path}: {line}" in refuse(path, tmp_path)
+def test_a_fault_of_an_instance_is_one_line_with_its_path(tmp_path):
+    for place, content, line in (*FIELD_FAULTS.values(), *CROSS_FAULTS.values()):
+        path = write(tmp_path / "wl1.json", broken((place, content)))
+        assert f"{path}: {line}" in refuse(path, tmp_path)
 
 
 @pytest.mark.parametrize("name", TEXTS)
