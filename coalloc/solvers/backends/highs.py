@@ -339,7 +339,7 @@ def _wait(run: _HighsRun, done: Event, time_limit: float, reason: StoppedBy | No
         except KeyboardInterrupt:
             noticed()
             reason = "interrupt"
-        if reason is None and time.perf_counter() > deadline:
+        if reason is None and not is_told and time.perf_counter() > deadline:
             reason = "time"
         if (reason is not None or run.stop) and not is_told:
             run.end()

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyomo.environ as pyo
@@ -276,6 +276,19 @@ def test_what_is_told_to_stop_is_out_of_time_as_well() -> None:
     run = _HighsRun(highs, lambda *_: None, True, np.zeros(0), 0.0)
     assert _wait(run, Interrupted(), 100.0) == "interrupt"
     assert (run.stop, options) == (True, {"time_limit": 0.0})
+
+
+def test_what_takes_long_to_stop_is_not_out_of_time() -> None:
+    class Slow(Event):
+        polls = 0
+
+        def wait(self, timeout: float | None = None) -> bool:
+            self.polls += 1
+            return self.polls == 5 and (self.set() or True)
+
+    run = _HighsRun(cast(Any, SimpleNamespace(setOptionValue=lambda *_: None)), lambda *_: None, True, np.zeros(0), 0.0)
+    run.stop = True  # its callbacks found something wrong
+    assert _wait(run, Slow(), 100.0) is None
 
 
 def test_a_run_that_misreports_an_objective_proves_nothing() -> None:
