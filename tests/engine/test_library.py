@@ -270,7 +270,8 @@ def test_a_library_of_other_sources_is_refused_with_advice(monkeypatch):
 def hook(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The build hook as a module, with no compiler named."""
     pytest.importorskip("hatchling", reason="the extra test is not installed")
-    monkeypatch.delenv("CC", raising=False)
+    for name in ("CC", "COALLOC_WHEEL"):
+        monkeypatch.delenv(name, raising=False)
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
@@ -313,6 +314,32 @@ def test_zig_is_asked_for_only_without_a_compiler(hook, monkeypatch, tmp_path):
     monkeypatch.delenv("CC")
     assert asked("wheel") == []
     assert hook.system_compiler() == ("gcc",)
+
+
+@pytest.mark.parametrize(("tag", "name"), [("win_amd64", "engine.dll"), ("musllinux_1_2_aarch64", "engine.so")])
+def test_zig_compiles_a_wheel_for_the_platform_that_is_named(hook, tag, name, monkeypatch, tmp_path):
+    commands = []
+
+    def run(command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        Path(command[command.index("-o") + 1]).write_bytes(b"compiled")
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setenv("COALLOC_WHEEL", tag)
+    monkeypatch.setattr(hook, "_run", run)
+    wheel = hook.EngineHook(str(ROOT), {}, None, None, str(tmp_path), "wheel")
+    data: dict[str, Any] = {"force_include": {}}
+    wheel.initialize("standard", data)
+    ((library_file, place),) = data["force_include"].items()
+    assert (data["tag"], place) == (f"py3-none-{tag}", f"coalloc/engine/{name}")
+    assert Path(library_file).read_bytes() == b"compiled"
+    wheel.finalize("standard", data, "")
+    assert not Path(library_file).exists()
+    assert commands[0][commands[0].index("-target") + 1] == hook.TARGETS[tag]
+    assert wheel.dependencies() == [hook.ZIG]
+    monkeypatch.setenv("COALLOC_WHEEL", "amiga")
+    with pytest.raises(ValueError, match=r"^COALLOC_WHEEL must be one of manylinux_2_17_x86_64, .*, got 'amiga'$"):
+        wheel.initialize("standard", data)
 
 
 def test_a_build_that_fails_says_what_the_compiler_says(hook, monkeypatch, tmp_path):
