@@ -21,6 +21,7 @@ from coalloc.documents.errors import ArgumentError, Fault
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, RelaxedFeatureWarning, UnsupportedFeature
 from coalloc.instance.constraints import AllowedSpreads, AllowedStarts, Budget, Constraint, MostTasks, name_of
+from coalloc.measures.sharing import least_makespan, unhindered
 from coalloc.models.registry import (
     ENERGY_FORMULATIONS,
     Formulation,
@@ -506,7 +507,8 @@ def lower_bound(
     -----
     RelaxedFeatureWarning
         A bound on energy or EDP leaves out features, a constraint would have to be asked of too many allocations, or a
-        reservation has a part of a node. The bound is valid: it also holds without what the warning names.
+        reservation has a part of a node, or nodes are time-shared: each job is then bounded as if it were alone, and
+        the makespan by the processing work as well. The bound is valid: it also holds without what the warning names.
 
     See Also
     --------
@@ -537,10 +539,15 @@ def lower_bound(
     options = SolveOptions(
         objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
     )
+    least = -math.inf
+    is_shared = instance.shares_nodes and isinstance(asked, RegularObjective)
+    if is_shared:  # each job as if it were alone
+        least = least_makespan(instance) if asked.name == "makespan" else least
+        instance, method = unhindered(instance), "longest-job"
     whole, kept, parts = _without_parts(instance, constraints)
     kept = (*kept, *_kept(whole, fixed, options.slot, scope, kept))
     problem, given, relaxed = _bounded(shifted(whole, options.slot, asked, kept), options, scope)
-    relaxed = (*parts, *relaxed)
+    relaxed = (*(["time-shared nodes"] if is_shared else []), *parts, *relaxed)
     nowhere = why_without_place(problem)
     if nowhere:
         raise CoallocError("\n".join(f"the instance has no schedule: {sentence}" for sentence in nowhere))
@@ -574,7 +581,9 @@ def lower_bound(
     criterion = Criterion.of(problem, asked)
     value = criterion.reported(cost_bound(criterion, method, options.seconds))
     # The makespan of an instance without the last of its running jobs counts from the first arrival, not from 0.
-    return value + asked.offset(whole) - asked.offset(instance) if isinstance(asked, RegularObjective) else value
+    if isinstance(asked, RegularObjective):
+        value += asked.offset(whole) - asked.offset(instance)
+    return max(value, least)
 
 
 def _without_parts(

@@ -134,6 +134,12 @@ def dedicated(instance: Instance) -> Instance:
     return instance.replace(platform=instance.platform.replace(clusters=clusters, sharing=None), local_users=())
 
 
+def unhindered(instance: Instance) -> Instance:
+    """Return jobs without memory or communication on dedicated nodes: alone, each ends as early as it ever can."""
+    jobs = [job.replace(memory=None, task_bandwidth=0.0) for job in instance.jobs]
+    return dedicated(instance).replace(jobs=jobs)
+
+
 def least_makespan(instance: Instance) -> float:
     """Return a lower bound on the makespan of every run of an instance on shared nodes, s.
 

@@ -11,6 +11,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, LocalUser, NodeGroup, Platform, Sharing
 from coalloc.measures.observed_sharing import observe_sharing
 from coalloc.measures.sharing import SHARING_METRICS, dedicated, least_makespan
+from coalloc.results import RelaxedFeatureWarning
 from tests.sharing.shared_instances import outcome, shared_instances
 from tests.simulator.named import Named
 from tests.strategies import LAW
@@ -163,6 +164,10 @@ def test_no_run_beats_the_bound_and_promises_are_kept(instance):
     found = coalloc.results.sharing_metrics(instance, schedule)
     makespan = coalloc.metrics(instance, schedule)["makespan"]
     assert least_makespan(instance) <= makespan * (1 + 1e-9)
+    values = {"makespan": makespan, "total-response-time": found["turnaround_mean"] * len(instance.jobs)}
+    with pytest.warns(RelaxedFeatureWarning, match="time-shared nodes"):
+        bounds = {name: coalloc.lower_bound(instance, name) for name in values}
+    assert all(bounds[name] <= value * (1 + 1e-9) for name, value in values.items())
     contract = instance.sharing.contract
     if contract is not None:
         assert found["user_cpu_least"] >= 1.0 - contract - 1e-9
@@ -170,6 +175,15 @@ def test_no_run_beats_the_bound_and_promises_are_kept(instance):
         assert found["user_memory_least"] >= kept - 1e-6
     assert found["dedicated_slowdown_mean"] >= 1.0 - 1e-9
     assert all(math.isfinite(value) for value in found.values())
+
+
+def test_lower_bound_relaxes_the_sharing():
+    # J1 and J2 take 100 s each alone; of the node 10 s are lost to the user.
+    users = pytest.warns(RelaxedFeatureWarning, match=r"relaxes time-shared nodes; it also holds without$")
+    with users:
+        assert coalloc.lower_bound(PAIR) == pytest.approx(210.0)
+    with users:
+        assert coalloc.lower_bound(PAIR, "total-response-time", "prices") == pytest.approx(200.0)
 
 
 def test_policies_are_compared_with_the_bound():

@@ -314,7 +314,7 @@ def test_exact_methods_the_meter_and_replay_are_refused():
             lambda: coalloc.solve(SHARED),
             lambda: coalloc.solve(SHARED, model="pas"),
             lambda: coalloc.build_model(SHARED, slot="100%"),
-            lambda: coalloc.lower_bound(SHARED),
+            lambda: coalloc.lower_bound(SHARED, "energy"),
             lambda: coalloc.slot_study([SHARED]),
         ],
         "the energy model": [lambda: coalloc.energy(SHARED, schedule)],
