@@ -12,8 +12,8 @@ from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, 
 from coalloc.extend import AllowedStarts, Calendar, Constraint, TimeRow
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allowed_slots import AllowedSlots
-from coalloc.testing import SmallSize, brute_force_oas, small_instance
-from tests.agreement import assert_agrees
+from coalloc.testing import SmallSize, small_instance
+from tests.test_agreement import Case, assert_solved
 
 PLATFORM = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=10.0)])
 CLOSE = 1e-6
@@ -236,9 +236,10 @@ def test_the_optimum_is_that_of_brute_force(seed, objective):
     last = int(rng.integers(first, period))
     calendar = Calendar(period * slot, ((first * slot, last * slot),), offset=float(rng.integers(2)) * slot)
     constraints = [On(calendar, *(job.id for job in instance.jobs if rng.random() < 0.7), "none")]
-    expected = brute_force_oas(instance, slot, objective, constraints=constraints, horizon=20)
+    case = Case(instance, slot, tuple(constraints), horizon=20)
+    best = case.optimum(objective)
     for formulation in ("auto", "mode", "count"):
-        assert_agrees(instance, slot, objective, formulation, constraints=constraints, best=expected)
+        assert_solved(formulation, case, objective, best)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 6])
@@ -251,5 +252,7 @@ def test_the_optimum_of_two_calendars_is_that_of_brute_force(seed):
         window = first * slot, int(rng.integers(first, period)) * slot
         jobs = [job.id for job in instance.jobs if rng.random() < 0.8]
         constraints.append(On(Calendar(period * slot, (window,), offset=float(rng.integers(3)) * slot), *jobs, "none"))
+    case = Case(instance, slot, tuple(constraints))
+    best = case.optimum("makespan")
     for formulation in ("auto", "mode", "count"):
-        assert_agrees(instance, slot, formulation=formulation, constraints=constraints)
+        assert_solved(formulation, case, "makespan", best)

@@ -21,9 +21,6 @@ from coalloc import (
     Schedule,
     Shape,
 )
-from coalloc.testing import small_feature_instance
-from tests.agreement import assert_agrees
-from tests.small_instances import TINY
 
 PLATFORM = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=10.0)])
 POLICIES = ("fcfs", "easy", "conservative", "mesd")
@@ -197,10 +194,3 @@ def test_a_replay_keeps_the_starts_of_jobs_with_maximal_lags():
     moved = coalloc.replay(instance, slotted, starts="left")
     assert starts(moved) == {"J1": 10.0, "J2": 20.0, "J3": 29.0}
     assert coalloc.check(instance, moved) == []
-
-
-@pytest.mark.usefixtures("cpsat_or_not")
-@pytest.mark.parametrize("seed", range(100, 112))
-def test_lags_agree_with_brute_force(seed):
-    instance, slot = small_feature_instance(seed, TINY, ("lags", "limits", "eligible"))
-    assert_agrees(instance, slot)

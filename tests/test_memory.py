@@ -1,6 +1,7 @@
-"""Every exact method keeps to the memory of nodes, and loses nothing by it: against brute force, as in test_agreement.
+"""Memory of nodes: CP-SAT, bounds and packages against brute force, the reasons where it does not suffice, the check.
 
-The seeds are those whose optimum memory changes, some of the others, and some that it makes infeasible.
+``test_agreement`` compares ``solve`` and the models. The seeds are those whose optimum memory changes, some of the
+others, and some that it makes infeasible.
 """
 
 from __future__ import annotations
@@ -18,12 +19,9 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.named_bounds import cost_bound, methods_of
 from coalloc.testing.brute_force import brute_force_cbs, brute_force_jpr, brute_force_oas, brute_force_pas
 from coalloc.testing.small import with_memory
-from tests.agreement import OBJECTIVES, TIME_LIMIT, assert_agrees, assert_encloses, best_of, close
-from tests.extras import AUTO
-from tests.small_instances import NODE_MODEL_SIZE, SmallSize, small_memory_instance, small_package
-from tests.test_agreement import assert_model_agrees
+from tests.small_instances import SmallSize, small_memory_instance, small_package
+from tests.test_agreement import FOUR_JOBS, TIME_LIMIT, close
 
-FOUR_JOBS = SmallSize(max_jobs=4)
 BINDING = (9, 10, 26, 33, 37, 45, 73)
 """Seeds of four jobs where memory changes the least makespan."""
 INFEASIBLE = {
@@ -31,34 +29,6 @@ INFEASIBLE = {
     56: "job 'J4' requires 1000 MB of memory per task: the nodes suffice for 3 of its 4 tasks",
     107: "job 'J1' requires 1000 MB of memory per task: the nodes suffice for 1 of its 2 tasks",
 }
-SMALLER = SmallSize(max_jobs=3, max_processors=5, max_slots=6)
-BINDING_NODE = (3, 22, 40, 66)
-"""Seeds of the size ``SMALLER``, and of that of the node model, where memory changes the least makespan."""
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("formulation", [AUTO, "mode", "count"])
-@pytest.mark.parametrize("seed", [*BINDING, 0, 1])
-def test_solve_finds_the_optimum_within_memory(seed, formulation, objective):
-    assert_agrees(*small_memory_instance(seed, FOUR_JOBS), objective, formulation)
-
-
-@pytest.mark.parametrize("seed", BINDING_NODE)
-def test_the_node_model_finds_the_least_makespan_within_memory(seed):
-    assert_agrees(*small_memory_instance(seed, NODE_MODEL_SIZE), "makespan", "node")
-
-
-@pytest.mark.parametrize("name", ["mode", "count", "node"])
-@pytest.mark.parametrize("seed", BINDING_NODE)
-def test_a_model_alone_finds_the_optimum_within_memory(seed, name):
-    assert_model_agrees(*small_memory_instance(seed, SMALLER), "makespan", name)
-
-
-@pytest.mark.extras
-@pytest.mark.parametrize("seed", [*BINDING, 0, 1])
-def test_continuous_time_encloses_the_optimum_within_memory(seed):
-    instance, _ = small_memory_instance(seed, FOUR_JOBS)
-    assert assert_encloses(instance, seconds=2.0).schedule is not None
 
 
 @pytest.mark.parametrize(("seed", "sentence"), INFEASIBLE.items())
@@ -87,7 +57,7 @@ def test_cpsat_alone_finds_the_optimum_within_memory(seed):
         on_bound=bounds.append,
         on_schedule=found.append,
     )
-    optimum = best_of(instance, slot, "makespan").objective
+    optimum = brute_force_oas(instance, slot).objective
     best = min(found, key=criterion.value)
     assert criterion.reported(criterion.value(best)) == close(optimum)
     assert criterion.reported(max(bounds)) == close(optimum)

@@ -1,11 +1,10 @@
-"""Budgets over the allocations of all jobs: every formulation against brute force, and what is told of them."""
+"""Budgets over the allocations of all jobs: by hand, and what is told of them; ``test_agreement`` has brute force."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 
@@ -13,12 +12,9 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule, UnsupportedFeature
 from coalloc.extend import Budget, Constraint
 from coalloc.problem import discretisation
-from coalloc.testing import brute_force_oas
-from coalloc.testing.constraints import Spend
-from tests.agreement import OBJECTIVES, assert_agrees, assert_encloses
-from tests.small_instances import TINY, small_instance
+from tests.small_instances import TINY
+from tests.test_agreement import best_of, case_of
 
-SEEDS = tuple(range(12))
 FORMULATIONS = ("auto", "mode", "count", "node")
 
 
@@ -33,53 +29,10 @@ class Coallocated(Constraint):
         yield Budget(lambda _, tasks: sum(count > 0 for count in tasks) > 1, self.number)
 
 
-def drawn(seed: int) -> tuple[Instance, float, list[Spend]]:
-    """Return an instance, a slot (s) and a budget, of whole numbers, of fractions, also negative, or a number of jobs.
-
-    Each task costs between -1 and 2: limits are about in the middle.
-    """
-    instance, slot = small_instance(seed, TINY)
-    rng, clusters = np.random.default_rng(seed), len(instance.platform.clusters)
-    weights = {job.id: 1.0 if seed % 3 == 0 else float(rng.integers(3)) for job in instance.jobs}
-    tasks = sum(job.tasks for job in instance.jobs)
-    if seed % 3 == 0:
-        return instance, slot, [Spend(weights, (0.0,) * clusters, float(rng.integers(3)))]
-    if seed % 3 == 1:
-        prices = tuple(float(price) for price in rng.integers(0, 3, clusters))
-        return instance, slot, [Spend(weights, prices, float(rng.integers(tasks, 2 * tasks)))]
-    prices = tuple(rng.uniform(-1.0, 1.0, clusters).tolist())
-    return instance, slot, [Spend(weights, prices, float(rng.uniform(-0.2, 0.5) * tasks))]
-
-
-@pytest.mark.usefixtures("cpsat_or_not")
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("slotted", [True, False])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_portfolio_keeps_a_budget(seed: int, slotted: bool, objective: str) -> None:
-    instance, slot, kept = drawn(seed)
-    if slotted:
-        assert_agrees(instance, slot, objective, constraints=kept)
-    else:
-        assert_encloses(instance, objective, constraints=kept)
-
-
-@pytest.mark.parametrize("formulation", ["mode", "count"])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_formulation_keeps_a_budget(seed: int, formulation: str) -> None:
-    instance, slot, kept = drawn(seed)
-    assert_agrees(instance, slot, "total-response-time", formulation, constraints=kept)
-
-
-@pytest.mark.parametrize("seed", SEEDS[:6])
-def test_the_node_model_keeps_a_budget(seed: int) -> None:
-    instance, slot, kept = drawn(seed)
-    assert_agrees(instance, slot, "makespan", "node", constraints=kept)
-
-
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_built_model_keeps_a_budget(seed: int) -> None:
-    instance, slot, kept = drawn(seed)
-    best = brute_force_oas(instance, slot, constraints=kept)
+    instance, slot, kept, *_ = case_of("budget", seed, TINY)
+    best = best_of("budget", seed, TINY, "makespan", True)
     if best.feasible:
         model = coalloc.build_model(instance, formulation="count", slot=slot, constraints=kept)
         pyo.SolverFactory("appsi_highs").solve(model)
