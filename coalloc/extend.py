@@ -1,4 +1,4 @@
-"""Base classes, protocols and functions for custom policies, brokers, constraints, objectives and formulations."""
+"""Base classes, protocols and functions for custom policies, brokers, constraints, objectives, generators and more."""
 
 from coalloc.system.lazy import attach
 

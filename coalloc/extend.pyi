@@ -26,3 +26,6 @@ from coalloc.simulator.policy import State as State
 from coalloc.simulator.policy import Wake as Wake
 from coalloc.simulator.routing import Broker as Broker
 from coalloc.simulator.site import Site as Site
+from coalloc.solvers.backends.adapters import Adapter as Adapter
+from coalloc.solvers.backends.adapters import Interface as Interface
+from coalloc.workloads.generator import Generator as Generator

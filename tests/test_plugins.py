@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import coalloc
+from coalloc.bench.methods import METHODS
 from coalloc.heuristics.registry import POLICIES
 from coalloc.objectives import OBJECTIVES
 from coalloc.solvers.backends.adapters import ADAPTERS, find_solver
@@ -27,9 +28,7 @@ PROJECT = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
 BROKEN = """
 from dataclasses import dataclass
 
-from coalloc.documents.values import value
-from coalloc.solvers.backends.adapters import Adapter, Interface
-from coalloc.workloads.generator import Generator
+from coalloc.extend import Adapter, Generator, Interface
 
 FREE = Adapter("free", (Interface("highs", is_known=False),))
 number = 7
@@ -58,7 +57,6 @@ class Failing:
         return [state.no_such_thing]
 
 
-@value()
 class Poor(Generator):
     "Draws nothing."
 
@@ -89,6 +87,7 @@ def site(tmp_path, monkeypatch):
     generators.families.cache_clear()
     for registry in (POLICIES, OBJECTIVES, ADAPTERS, READERS):
         monkeypatch.setattr(registry, "_plugins", None)
+        monkeypatch.setattr(registry, "_owners", {})
     monkeypatch.chdir(tmp_path)
     yield folder
     generators.families.cache_clear()
@@ -129,6 +128,20 @@ def test_a_policy_of_a_package_is_run_and_listed_with_its_options(example):
     assert wrong.stderr == (
         "coalloc: allocation of policy 'last-come' must be one of fastest-first, first-fit, got 'best'\n"
     )
+
+
+def test_a_broker_of_a_package_is_run_with_its_options(example):
+    path = write(example / "tiny.json", TINY)
+    done = run("simulate", path, "--policy", "shortest-queue", "-p", "queue_order=spt", "-q", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["options"]["queue_order"] == "spt"
+
+
+def test_samples_of_a_benchmark_hang_on_the_version_of_a_plugin(example):
+    # Keys of samples are made of these versions.
+    of_theirs, of_ours = (METHODS["simulate"].versions({"policy": name}) for name in ("last-come", "easy"))
+    assert of_theirs == of_ours | {"plugins": "coalloc-example 0.1.0"}
+    assert METHODS["solve"].versions({"objective": "late-jobs"})["plugins"] == "coalloc-example 0.1.0"
 
 
 def test_objective_generator_and_reader_of_a_package_are_used_in_the_shell(example):

@@ -267,12 +267,10 @@ RECIPES = {
     "generator": Recipe(
         files={
             "workloads/generators/alike.py": '''
-                from coalloc.documents.values import value
                 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
                 from coalloc.workloads.generator import Generator, NumJobs
 
 
-                @value()
                 class Alike(Generator):
                     """Jobs that are all alike."""
 

@@ -20,6 +20,9 @@ from coalloc.documents.errors import FaultsError
 from coalloc.documents.sentences import shown
 from coalloc.heuristics.registry import POLICIES
 from coalloc.instance import CoallocError, Fault, Instance
+from coalloc.objectives import OBJECTIVES
+from coalloc.solvers.backends.adapters import ADAPTERS
+from coalloc.system.plugins import Registry
 
 Options = Mapping[str, Any]
 RESERVED = ("instance", "start", "progress", "seed")
@@ -31,6 +34,10 @@ TYPES: Mapping[str, tuple[type, str]] = {
     "kill": (bool, "true or false"),
 }
 """Types that the functions leave open, or do not check."""
+
+
+REGISTRIES: tuple[Registry[Any], ...] = (POLICIES, OBJECTIVES, ADAPTERS)
+"""Where options of a method may name plugins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +52,11 @@ class Method:
     modules: tuple[str, ...]
     takes_seed: bool = True
 
-    @property
-    def versions(self) -> dict[str, str]:
-        """What decides what it returns: the libraries, and its source files."""
-        return versions_for(self.modules)
+    def versions(self, options: Options) -> dict[str, str]:
+        """Return what decides what it returns: the libraries, its source files, and the plugins that options name."""
+        texts = [given for given in options.values() if isinstance(given, str)]
+        owners = {owner for text in texts for registry in REGISTRIES if (owner := registry.owner(text))}
+        return versions_for(self.modules) | ({"plugins": ", ".join(sorted(owners))} if owners else {})
 
     def run(self, instance: Instance, options: Options, seed: int | None) -> Outcome:
         """Return what is kept of one call."""

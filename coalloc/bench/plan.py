@@ -81,8 +81,8 @@ class Sample(Runnable):
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """The versions of the libraries, and of the code that its method can reach."""
-        return METHODS[self.method].versions
+        """The versions of the libraries, of the code that its method reaches, and of the plugins that it names."""
+        return METHODS[self.method].versions(self.options)
 
     @property
     def task(self) -> Task:

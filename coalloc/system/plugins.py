@@ -34,6 +34,7 @@ class Registry(Mapping[str, T]):
         self.builtin = builtin
         self._groups = groups
         self._plugins: dict[str, T] | None = None
+        self._owners: dict[str, str] = {}
 
     @property
     def plugins(self) -> Mapping[str, T]:
@@ -55,6 +56,10 @@ class Registry(Mapping[str, T]):
     def __len__(self) -> int:
         return len(self.builtin) + len(self.plugins)
 
+    def owner(self, name: str) -> str | None:
+        """Return the package, with its version, that adds an entry; None where no plugin has this name."""
+        return self._owners.get(name) if name not in self.builtin and name in self.plugins else None
+
     def _add(self, point: EntryPoint, adopt: Adopt[T]) -> None:
         """Add what an entry point refers to, or warn why it is left out."""
         assert self._plugins is not None
@@ -64,6 +69,7 @@ class Registry(Mapping[str, T]):
             if point.name in self.builtin or point.name in self._plugins:
                 raise ValueError("the name is taken")
             self._plugins[point.name] = adopt(point.load(), point)
+            self._owners[point.name] = _owner(point)
         except (Exception, SystemExit) as error:  # whatever a module of somebody else does when it is imported
             kind = "" if type(error) in (TypeError, ValueError) else f"{type(error).__name__}: "
             reason = visible(" ".join(f"{kind}{error}".split()))

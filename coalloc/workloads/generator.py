@@ -11,12 +11,12 @@ import inspect
 import typing
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, dataclass_transform
 
 import numpy as np
 from pydantic import Field
 
-from coalloc.documents.values import Value
+from coalloc.documents.values import Value, value
 from coalloc.instance import Fault, Instance
 
 TIME_DIGITS = 3
@@ -29,14 +29,56 @@ NumNodes = Annotated[int, Field(strict=True, ge=1, le=10_000)]
 """A number of nodes, or tasks, for which allocations can be counted."""
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 class Generator(Value, ABC):
-    """Parameters of a family of instances; subclasses are made with ``@value()``."""
+    """Base class of generators: the fields of a subclass are its parameters.
 
-    __slots__ = ()
+    A subclass is a frozen dataclass, whose fields are validated. Each has a default, and a text in its ``Annotated``
+    type that documents it.
+
+    See Also
+    --------
+    coalloc.generate : Generate an instance by the name of a generator.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> import numpy as np
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+    >>> from coalloc.extend import Generator
+    >>> class OneJob(Generator):
+    ...     seconds: Annotated[float, "mean run time of the job, s"] = 60.0
+    ...
+    ...     def draw(self, rng, name):
+    ...         platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0)], 125.0)])
+    ...         return Instance(
+    ...             platform, [Job("J1", 1, rng.exponential(self.seconds))], name=name
+    ...         )
+    >>> short = OneJob(seconds=30.0).draw(np.random.default_rng(1), "short")
+    >>> round(short.jobs[0].base_time, 2)
+    32.19
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        value(slots=False)(cls)
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, name: str) -> Instance:
-        """Return one instance of this name; all that is random comes from ``rng``."""
+        """Return an instance of this family.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The source of all that is random.
+        name : str
+            The name of the instance.
+
+        Returns
+        -------
+        Instance
+            The instance.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import special
 
 from coalloc.documents.columns import gathered
-from coalloc.documents.values import NonNegative, Positive, Share, value
+from coalloc.documents.values import NonNegative, Positive, Share
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import Generator, NumJobs, NumNodes, order_faults
@@ -24,7 +24,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-@value()
 class Stream(Generator):
     """Jobs that come over time; their communication is drawn as for traces."""
 
@@ -91,7 +90,6 @@ class Stream(Generator):
         return Instance(platform, gathered(Job, jobs), name=name)
 
 
-@value()
 class EvenStream(Stream):
     """A stream for clusters of equal size; powers are evenly spaced, the first cluster is fastest."""
 

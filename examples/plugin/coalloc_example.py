@@ -1,13 +1,14 @@
-"""A policy, an objective, a generator and a reader, which coalloc finds by the entry points of ``pyproject.toml``."""
+"""A policy, a broker, an objective, a generator and a reader, found by the entry points of ``pyproject.toml``."""
 
 import csv
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
-from coalloc.documents.values import value
-from coalloc.extend import RegularObjective, Start
-from coalloc.workloads.generator import Generator, NumJobs, NumNodes
+from coalloc.extend import Generator, RegularObjective, Start, policy_named
+from coalloc.grid import Partition
 
 
 @dataclass
@@ -28,6 +29,23 @@ class LastCome:
             yield Start(job.id, counts)
 
 
+@dataclass
+class ShortestQueue:
+    """Assign each job to the cluster with the fewest waiting jobs, which runs EASY backfilling."""
+
+    queue_order: Literal["fcfs", "spt"] = "fcfs"
+    scope = "cluster"
+
+    def partitions(self, platform):
+        """Return a site for each cluster."""
+        easy = policy_named("easy", {"queue_order": self.queue_order})
+        return [Partition(easy, (cluster.name,), cluster.name) for cluster in platform.clusters]
+
+    def route(self, sites, job):
+        """Return the site that a job joins."""
+        return min(sites, key=lambda site: len(site.queue))
+
+
 class LateJobs(RegularObjective):
     """Number of jobs that end after their due date."""
 
@@ -40,12 +58,11 @@ class LateJobs(RegularObjective):
         return float(job.due_date is not None and end > job.due_date)
 
 
-@value()
 class EqualJobs(Generator):
     """Equal jobs on one cluster."""
 
-    jobs: Annotated[NumJobs, "number of jobs"] = 4
-    nodes: Annotated[NumNodes, "number of nodes"] = 2
+    jobs: Annotated[int, Field(ge=1), "number of jobs"] = 4
+    nodes: Annotated[int, Field(ge=1), "number of nodes"] = 2
 
     def draw(self, rng, name):
         """Return an instance whose jobs have one random run time."""

@@ -11,6 +11,14 @@ def test_the_job_that_came_last_starts_first():
     assert [run.schedule[name].start for name in "ABC"] == [0.0, 20.0, 10.0]
 
 
+def test_jobs_join_the_shortest_queue():
+    # Four jobs of two tasks arrive at once: each of two clusters of two nodes gets every second one.
+    clusters = [coalloc.Cluster(name, [coalloc.NodeGroup(2, power=1.0)], 125.0) for name in ("C1", "C2")]
+    jobs = [coalloc.Job(f"J{number}", 2, 10.0) for number in range(4)]
+    run = coalloc.simulate(coalloc.Instance(coalloc.Platform(clusters), jobs), "shortest-queue", queue_order="spt")
+    assert [placement.nodes[0] for placement in run.schedule] == ["C1/0", "C2/0", "C1/0", "C2/0"]
+
+
 def test_one_of_two_equal_jobs_is_late():
     # Two jobs of 10 s on one node, both due at 10 s: the second ends at 20 s.
     platform = coalloc.Platform([coalloc.Cluster("C1", [coalloc.NodeGroup(1, power=1.0)], 125.0)])

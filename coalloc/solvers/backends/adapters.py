@@ -30,10 +30,34 @@ from coalloc.system.plugins import Registry
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One interface of Pyomo to a solver, and the options of the solver by their names there; None where it has none.
+    """An interface of Pyomo to a solver, with the names of the solver's options there.
 
-    ``always`` are options that are set in any case. A time limit without a name is passed by Pyomo, in whole seconds.
-    Of one that is not ``is_known``, the configuration of Pyomo's newer interfaces says what it takes.
+    Parameters
+    ----------
+    name : str
+        The name of the interface in Pyomo.
+    gap : str, optional
+        The name of the option for the relative optimality gap; None: the solver has none.
+    threads : str, optional
+        Likewise for the number of threads.
+    seed : str, optional
+        Likewise for the random seed.
+    always : mapping of str to object, default {}
+        Options that are set in any case.
+    time : str, optional
+        The name of the option for the time limit; None: Pyomo passes the limit, in whole seconds.
+    is_known : bool, default True
+        False: the configuration of Pyomo's newer interfaces says which options there are.
+
+    See Also
+    --------
+    coalloc.extend.Adapter : A solver with its interfaces.
+
+    Examples
+    --------
+    >>> from coalloc.extend import Interface
+    >>> Interface("glpk", gap="mipgap")
+    Interface(name='glpk', gap='mipgap', threads=None, seed=None, always={}, time=None, is_known=True)
     """
 
     name: str
@@ -47,9 +71,30 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A solver: its interfaces, the best one first, other names for them, and what brings it.
+    """A solver that coalloc calls through Pyomo.
 
-    ``package`` is its Python package, ``program`` its executable; it needs one of them.
+    Parameters
+    ----------
+    name : str
+        The name of the solver.
+    interfaces : tuple of Interface
+        Its interfaces in Pyomo, the best one first.
+    aliases : tuple of str, default ()
+        Other names of the solver.
+    package : str, optional
+        The Python package that brings it.
+    program : str, optional
+        The executable that brings it. A solver needs its package or its program.
+
+    See Also
+    --------
+    coalloc.solve : Accepts the name of a solver.
+
+    Examples
+    --------
+    >>> from coalloc.extend import Adapter, Interface
+    >>> Adapter("glpk", (Interface("glpk", gap="mipgap"),), program="glpsol").source
+    'the program glpsol on the PATH'
     """
 
     name: str

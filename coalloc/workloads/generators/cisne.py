@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from coalloc.documents.values import Count, NonNegative, Positive, PositiveSeconds, PositiveShare, Share, value
+from coalloc.documents.values import Count, NonNegative, Positive, PositiveSeconds, PositiveShare, Share
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, LocalUser, NodeGroup, Platform, Sharing
 from coalloc.workloads.generator import TIME_DIGITS, Generator, NumJobs, NumNodes, rounded_duration
 from coalloc.workloads.generators.feitelson96 import Feitelson96
@@ -27,7 +27,6 @@ USER_TIME = 3.0
 """Users come and go for this many times the time in which jobs arrive: runs end before."""
 
 
-@value()
 class Cisne(Generator):
     """Communicating and computing applications on time-shared nodes with local users."""
 

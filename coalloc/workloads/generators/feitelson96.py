@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from coalloc.documents.values import NonNegative, Positive, PositiveSeconds, Share, value
+from coalloc.documents.values import NonNegative, Positive, PositiveSeconds, Share
 from coalloc.instance import Fault, Instance
 from coalloc.workloads.generator import TIME_DIGITS, Generator, order_faults
 from coalloc.workloads.streams import EvenStream, Floats, Ints
@@ -28,7 +28,6 @@ MAX_RUNS = 1000
 """Most runs of one job."""
 
 
-@value()
 class Feitelson96(EvenStream):
     """Jobs of the model of Feitelson (1996), with repeated runs."""
 

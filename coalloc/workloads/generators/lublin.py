@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 from scipy import special
 
-from coalloc.documents.values import NonNegative, Positive, Share, value
+from coalloc.documents.values import NonNegative, Positive, Share
 from coalloc.instance import Fault, Instance
 from coalloc.workloads.generator import TIME_DIGITS, Generator, order_faults
 from coalloc.workloads.streams import EvenStream, Floats, Ints, truncated_gamma, whole_seconds
@@ -44,7 +44,6 @@ MEDIAN_BELOW_LARGEST = 2.5
 """``umed`` is so much below ``uhi``, within 1.5 to 3.5 as the authors advise."""
 
 
-@value()
 class Lublin(EvenStream):
     """Jobs of the model of Lublin and Feitelson (2003); the clock starts at midnight."""
 

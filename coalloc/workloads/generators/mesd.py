@@ -16,7 +16,7 @@ from typing import Annotated
 import numpy as np
 from scipy import special
 
-from coalloc.documents.values import Positive, Seconds, Share, value
+from coalloc.documents.values import Positive, Seconds, Share
 from coalloc.instance import Cluster, Instance, NodeGroup, Platform
 from coalloc.workloads.generator import TIME_DIGITS, Generator, NumJobs, NumNodes
 from coalloc.workloads.streams import Floats, Ints, Stream, whole_seconds
@@ -57,7 +57,6 @@ SERIAL = RunTimes(short_share=0.479, short_location=5.301, short_width=3.162, lo
 PARALLEL = RunTimes(short_share=0.413, short_location=2.577, short_width=1.253, long_location=8.407, long_width=1.84)
 
 
-@value()
 class ThesisMesd(Stream):
     """Jobs like those of HPC2N at four clusters of powers 1, 1.5, 2, 1 behind Gigabit links (thesis 3.3.5.2)."""
 

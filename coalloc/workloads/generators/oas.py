@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from coalloc.documents.values import NonNegative, Positive, PositiveSeconds, Seconds, Share, value
+from coalloc.documents.values import NonNegative, Positive, PositiveSeconds, Seconds, Share
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform, Switch
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import (
@@ -32,7 +32,6 @@ POWER_DIGITS = 6
 """Digits of the powers between them."""
 
 
-@value()
 class ThesisOas(Generator):
     """Jobs that arrive at time 0, on three clusters of speeds 1, 0.75, 0.5 with Gigabit links (thesis 3.2.2)."""
 
@@ -131,7 +130,6 @@ class ThesisOas(Generator):
         return Instance(platform, jobs, name=name)
 
 
-@value()
 class PaperOas(ThesisOas):
     """As ``thesis-oas``, with two nodes per cluster and so jobs of 1 to 6 tasks (paper on OAS, section 4)."""
 

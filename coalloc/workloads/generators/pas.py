@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from coalloc.documents.values import NonNegative, Positive, PositiveSeconds, Seconds, Share, value
+from coalloc.documents.values import NonNegative, Positive, PositiveSeconds, Seconds, Share
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform
 from coalloc.workloads.communication import SHARE_RANGE, bearable_task_bandwidth, draw_shares
 from coalloc.workloads.generator import TIME_DIGITS, Generator, NumJobs, draw_weibull, order_faults, rounded_duration
@@ -28,7 +28,6 @@ SIZE_SHAPE, SIZE_SCALE = 4.04, 0.77
 """Parameters of the gamma distribution of the sizes. Source: thesis, Table 3.2."""
 
 
-@value()
 class ThesisPas(Generator):
     """Jobs that arrive over time at clusters of 24, 16, 16 and 8 nodes (thesis 3.1.3.1, Tables 3.1 and 3.2)."""
 

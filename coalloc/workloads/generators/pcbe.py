@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from coalloc.documents.values import Positive, PositiveSeconds, Seconds, Share, value
+from coalloc.documents.values import Positive, PositiveSeconds, Seconds, Share
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
 from coalloc.workloads.generator import TIME_DIGITS, Generator, NumJobs
 
@@ -33,7 +33,6 @@ NumNodes = Annotated[int, Field(strict=True, ge=2, le=1_000_000)]
 NumTasks = Annotated[int, Field(strict=True, ge=NARROW, le=4_000_000)]
 
 
-@value()
 class Pcbe(Generator):
     """Jobs with three CPU profiles on four-core nodes of 3.4 GHz and of 1.5 GHz (0.3 to 0.4 of the watts)."""
 

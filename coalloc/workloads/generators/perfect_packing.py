@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from coalloc.documents.values import NonNegative, PositiveSeconds, Share, value
+from coalloc.documents.values import NonNegative, PositiveSeconds, Share
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
 from coalloc.workloads.communication import BSBW_RANGE, MB_PER_GB, SHARE_RANGE, draw_bsbw, draw_shares, task_bandwidth
 from coalloc.workloads.generator import Generator, NumNodes, order_faults
@@ -82,7 +82,6 @@ def pinwheel(rng: np.random.Generator, piece: Rectangle) -> list[Rectangle]:
     ]
 
 
-@value()
 class PerfectPacking(Generator):
     """Jobs cut from a full rectangle of nodes by time: the optimal makespan is ``makespan``."""
 

@@ -101,9 +101,8 @@ def test_a_generator_is_added_by_adding_one_file(tmp_path, monkeypatch):
     (tmp_path / "single.py").write_text(
         "from typing import Annotated\n"
         "from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform\n"
-        "from coalloc.documents.values import Count, value\n"
+        "from coalloc.documents.values import Count\n"
         "from coalloc.workloads.generator import Generator\n"
-        "@value()\n"
         "class Single(Generator):\n"
         "    '''One job.'''\n"
         "    tasks: Annotated[Count, 'tasks of the job'] = 2\n"
