@@ -186,6 +186,7 @@ def test_the_source_distribution_holds_whatever_tests_and_pages_need(built):
         "CHANGELOG.md",
         "CITATION.cff",
         "LICENSE",
+        "NOTICE.md",
         "SECURITY.md",
         "constraints.txt",
         "mkdocs.yml",
