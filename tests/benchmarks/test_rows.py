@@ -22,7 +22,7 @@ def cases_of(seed: int) -> list[agreement.Case]:
     return list(rows.cases(rows.Seed(seed, LIMIT)))
 
 
-@pytest.mark.parametrize("seed", range(1, 25))
+@pytest.mark.parametrize("seed", range(1, 11))
 def test_a_row_in_a_model_is_kept_and_nothing_else_is_forbidden(seed):
     found = [rows.judged(case, LIMIT) for case in cases_of(seed) if case.family in WAYS]
     assert len(found) == 8

@@ -146,7 +146,7 @@ def test_a_job_that_communicates_needs_some_bandwidth_even_where_capacities_are_
     assert solve(Instance(platform, (Job("J1", 2, 100.0, 0.5, 10.0),)), JPR).objective == pytest.approx(150.0)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(24))
 def test_both_levels_agree_with_brute_force(solve: Solve, seed: int) -> None:
     # Every third instance is one whose jobs need not fit together. The power of JPR is minimised as its negative.
     instance = small_instance(seed)[0] if seed % 3 == 0 else small_package(seed)

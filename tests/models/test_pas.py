@@ -209,7 +209,7 @@ def test_the_largest_load_beside_an_idle_job() -> None:
 # --- agreement -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(24))
 def test_both_formulations_agree_with_brute_force(solve: Solve, seed: int) -> None:
     # Every third instance is one whose jobs need not fit together.
     instance = small_instance(seed)[0] if seed % 3 == 0 else small_package(seed)
@@ -231,7 +231,7 @@ def test_both_formulations_agree_with_brute_force(solve: Solve, seed: int) -> No
 @pytest.mark.parametrize("factor", [1e-5, 1e5])
 def test_the_unit_of_time_does_not_matter(solve: Solve, factor: float) -> None:
     # Times enter the objective linearly, whatever their size against the solver's absolute tolerances.
-    for seed in range(20):
+    for seed in range(8):
         instance = small_package(seed)
         jobs = tuple(j.replace(base_time=factor * j.base_time, estimate=j.base_time) for j in instance.jobs)
         expected = brute_force_pas(instance.replace(jobs=jobs))

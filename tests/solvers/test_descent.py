@@ -22,7 +22,7 @@ from coalloc.testing.small import SmallSize, small_instance
 
 ALLOCATIONS = ("co-allocated-jobs", "used-clusters", "unmet-levels")
 SMALL = SmallSize(max_jobs=3, max_clusters=4, max_per_cluster=2, max_processors=6, max_slots=6)
-DEARER = (5, 10, 14, 16, 37)
+DEARER = (10, 14, 16)
 """Seeds of instances in which a least makespan takes more than the least weights of some objective."""
 LIMIT = 600.0
 """Seconds, far beyond what is needed."""
@@ -85,24 +85,32 @@ def drawn(seed):
 
 
 @cache
+def limits(seed, names, slotted=True):
+    """Return for each objective its least value given those before it, and the constraint that keeps to it.
+
+    None where there is no schedule. What several orders begin with is enumerated once.
+    """
+    if not names:
+        return ()
+    before, name = limits(seed, names[:-1], slotted), names[-1]
+    if before is None:
+        return None
+    instance, slot = drawn(seed)
+    slot, kept = slot if slotted else None, [limit for _, limit in before]
+    if name in ALLOCATIONS:
+        if not brute_force_oas(instance, slot, constraints=kept).feasible:
+            return None
+        counted = (Counted(name, number) for number in count())
+        limit = next(c for c in counted if brute_force_oas(instance, slot, constraints=[*kept, c]).feasible)
+        return (*before, (limit.number, limit))
+    least = brute_force_oas(instance, slot, name, constraints=kept).objective
+    return None if math.isinf(least) else (*before, (least, AtMost(instance, OBJECTIVES[name], least)))
+
+
 def brute(seed, names, slotted=True):
     """Return the least value of each objective given those before it; None where there is no schedule."""
-    instance, slot = drawn(seed)
-    kept, values, slot = [], [], slot if slotted else None
-    for name in names:
-        if name in ALLOCATIONS:
-            if not brute_force_oas(instance, slot, constraints=kept).feasible:
-                return None
-            counted = (Counted(name, number) for number in count())
-            limit = next(c for c in counted if brute_force_oas(instance, slot, constraints=[*kept, c]).feasible)
-            values.append(limit.number)
-        else:
-            values.append(brute_force_oas(instance, slot, name, constraints=kept).objective)
-            if math.isinf(values[-1]):
-                return None
-            limit = AtMost(instance, OBJECTIVES[name], values[-1])
-        kept.append(limit)
-    return values
+    found = limits(seed, names, slotted)
+    return None if found is None else [value for value, _ in found]
 
 
 ORDERS = [
@@ -137,7 +145,7 @@ def test_each_is_least_among_the_schedules_that_keep_those_before(seed, names):
 
 
 @pytest.mark.parametrize("formulation", ["mode", "count", "node"])
-@pytest.mark.parametrize("seed", DEARER[:3])
+@pytest.mark.parametrize("seed", DEARER)
 def test_formulations_agree(seed, formulation):
     instance, slot = drawn(seed)
     names = ("makespan", "used-clusters")
@@ -148,11 +156,11 @@ def test_formulations_agree(seed, formulation):
 
 
 @pytest.mark.parametrize("names", [("makespan", "co-allocated-jobs"), ("used-clusters", "makespan")])
-@pytest.mark.parametrize("seed", range(10, 14))
+@pytest.mark.parametrize("seed", range(10, 12))
 def test_continuous_time_encloses_what_brute_force_finds(seed, names):
     instance, _ = drawn(seed)
     best = brute(seed, names, slotted=False)
-    result = coalloc.solve(instance, objective=names, time_limit=2.0)
+    result = coalloc.solve(instance, objective=names, time_limit=1.0)
     for value, level in zip(best, result.solved_levels, strict=True):
         assert level.lower_bound <= value * (1.0 + 1e-6)
         assert level.value >= value * (1.0 - 1e-6)

@@ -145,11 +145,11 @@ def test_a_bound_above_what_a_policy_reached_is_a_fault_of_ours(monkeypatch):
 
 
 @pytest.mark.extras
-@pytest.mark.parametrize("seed", range(0, 30, 3))
+@pytest.mark.parametrize("seed", range(0, 30, 5))
 def test_no_policy_beats_a_bound(seed):
     instance, _ = small_instance(seed)
     quick = [name for name in coalloc.policies() if name not in ("pas", "oas", "pcbe", "node-list", "grid")]
-    table = coalloc.compare(instance, quick, time_limit=3.0)
+    table = coalloc.compare(instance, quick, time_limit=1.0)
     assert (table["gap"].dropna() >= -1e-9).all()
     assert len(table) == len(quick) + 1
 
