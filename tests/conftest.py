@@ -17,6 +17,7 @@ from coalloc.solvers import named_bounds  # noqa: F401 takes all rows of the por
 from coalloc.solvers.backends import cpsat
 from coalloc.system.extras import is_installed
 from tests.extras import NO_PICTURES
+from tests.slow import is_slow
 
 settings.register_profile("dev", deadline=None, print_blob=True)
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True)
@@ -38,6 +39,20 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     """Skip files of pictures where nothing can be drawn."""
     draws = module_path.parent.name == "plot" or module_path.as_posix().endswith(PICTURES)
     return None if is_installed("matplotlib") or not draws else WithoutPictures.from_parent(parent, path=module_path)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file of slow tests where these are left out."""
+    return True if config.option.markexpr == "not slow" and is_slow(collection_path) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what takes long."""
+    for item in items:
+        is_law = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if is_law or is_slow(item.path, getattr(item, "originalname", item.name)):
+            item.add_marker("slow")
 
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
