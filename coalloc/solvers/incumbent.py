@@ -27,6 +27,9 @@ from coalloc.system.garbage import no_collection
 
 T = TypeVar("T")
 
+OPENING = 3
+"""Rounds of a portfolio that every solve has; later ones only repeat what draws at random, or goes on."""
+
 
 @dataclass
 class Incumbent:
@@ -36,7 +39,7 @@ class Incumbent:
     faults alone say, ``best_objective`` is what they would be worth, and ``accepted`` are others, the best that pass;
     ``refusing`` are the names of such constraints. So methods solve the problem without what is known by faults alone,
     the bounds of which hold with it. ``dual_prices`` (ticks) are those of the
-    feasible-set bound, ``attempt`` counts how often methods ran before, and ``deadline`` is the instant of
+    feasible-set bound, ``round`` is that of the portfolio, from 0 on, and ``deadline`` is the instant of
     ``time.perf_counter()``, s, at which the method that runs has to stop. ``listeners`` are called after every
     method and whenever one calls :meth:`hear`; what is in ``resources`` is closed at the end.
     """
@@ -50,14 +53,14 @@ class Incumbent:
     accepted: list[Assignment] = field(default_factory=list)
     refusing: set[str] = field(default_factory=set)
     dual_prices: list[float] = field(default_factory=list)
-    attempt: int = 0
+    round: int = 0
     deadline: float = math.inf
     listeners: list[Callable[[], None]] = field(default_factory=list)
     resources: ExitStack = field(default_factory=ExitStack)
     _kept: dict[type, object] = field(default_factory=dict)
 
     def keep(self, thing: object) -> None:
-        """Keep an object, one of each type, for a later method or attempt."""
+        """Keep an object, one of each type, for a later method or round."""
         self._kept[type(thing)] = thing
 
     def kept(self, kind: type[T]) -> T | None:
@@ -199,6 +202,11 @@ class Incumbent:
 
     # ------------------------------------------------------------------ limits
 
+    @property
+    def attempt(self) -> int:
+        """How often methods that draw at random may have run before: the opening rounds are one attempt."""
+        return max(0, self.round - OPENING + 1)
+
     def limited(self, steps: int) -> int:
         """Return a number of steps, no more than the work limit allows."""
         work = self.state.options.work_limit
@@ -225,12 +233,13 @@ class Incumbent:
 
     @contextmanager
     def within(self, share: float) -> Iterator[None]:
-        """Give a method a share of the remaining time."""
-        self.deadline = self.instant(share)
+        """Give a method a share of the remaining time, or less where one around it ends before."""
+        outer = self.deadline
+        self.deadline = min(outer, self.instant(share))
         try:
             yield
         finally:
-            self.deadline = math.inf
+            self.deadline = outer
 
     # ------------------------------------------------------------------ the other cores
 

@@ -14,7 +14,7 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import best_list_schedule, named_orders
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Method, once
 from coalloc.solvers.search.list_annealing import Costs, annealing_in
 from coalloc.solvers.special.unrelated_machines import Machines
 from coalloc.system.garbage import no_collection
@@ -84,4 +84,4 @@ def _accepts(incumbent: Incumbent) -> bool:
     return incumbent.kept(Machines) is None  # an assignment that moves and swaps do not improve is known
 
 
-METHOD = Method("list schedule", _run, also=_accepts, share=SHARE)
+METHOD = Method("list schedule", _run, also=_accepts, shares=once(SHARE))

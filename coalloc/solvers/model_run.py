@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coalloc.instance import CoallocError
@@ -201,7 +201,7 @@ def _solve(
     return schedule, bound
 
 
-def _run(incumbent: Incumbent) -> None:
+def _run_itself(incumbent: Incumbent) -> None:
     """Solve the problem itself, from the best assignments."""
     schedule, bound = _solve(incumbent, incumbent.criterion, incumbent.best, incumbent.state.remaining)
     if schedule is not None:
@@ -243,18 +243,27 @@ def _heed_interrupt(incumbent: Incumbent) -> None:
         raise KeyboardInterrupt
 
 
+def _run(incumbent: Incumbent) -> None:
+    """Solve the problem, in continuous time in coarse slots."""
+    if incumbent.problem.slot is None:
+        _run_in_slots(incumbent)
+    else:
+        _run_itself(incumbent)
+
+
+def _accepts(incumbent: Incumbent) -> bool:
+    if incumbent.problem.slot is None:
+        return Trait.SCHEDULE in incumbent.traits and incumbent.criterion.objective.is_monotone
+    return _fitting(incumbent, incumbent.criterion, incumbent.best) is not None
+
+
 METHOD = Method(
     "model",
     _run,
-    Trait.SLOTS | Trait.PROVABLE,
-    lambda incumbent: _fitting(incumbent, incumbent.criterion, incumbent.best) is not None,
-    instead_of=(cpsat.METHOD.name,),  # beside it a model adds nothing
+    Trait.PROVABLE,
+    _accepts,
+    instead_of=(cpsat.NAME,),  # beside it a model adds nothing
+    shares={Trait.NONE: (0.0, 0.0, 1.0, 0.0)},
     stage=None,
-    is_complete=True,
-)
-IN_SLOTS = replace(
-    METHOD,
-    run=_run_in_slots,
-    needs=Trait.CONTINUOUS | Trait.PROVABLE | Trait.SCHEDULE,
-    also=lambda incumbent: incumbent.criterion.objective.is_monotone,
+    proves=Trait.NONE,
 )

@@ -83,10 +83,8 @@ CHEAP = (
 """Parts of what the methods of the portfolio prove first."""
 BEST = Bound("best", _best_of_ends, _of_sum(busy_times_bound, job_prices_bound))
 """The cheap ones, then those that take time."""
-BOUNDS: Mapping[str, Bound] = {
-    bound.name: bound
-    for bound in (*CHEAP, *(_of_method(method.bound) for method in METHODS if method.bound is not None), BEST)
-}
+OF_METHODS = [method.bound for row in METHODS for method in (row, *row.parts) if method.bound is not None]
+BOUNDS: Mapping[str, Bound] = {bound.name: bound for bound in (*CHEAP, *map(_of_method, OF_METHODS), BEST)}
 """Every bound by its name: those of the portfolio are rows of ``METHODS`` there."""
 
 

@@ -1,10 +1,10 @@
-"""The portfolio behind ``formulation="auto"``: a table of methods, tried from the top until the gap is closed.
+"""The portfolio behind ``formulation="auto"``: a table of methods, tried in rounds until the gap is closed.
 
-Cheap bounds and schedules come first. Few jobs are then searched exactly, in slots and in continuous time alike, and
-mostly that is all. Else branching raises the bound and searches lower the incumbent, and a complete method is started
-from the best of both. What time is left goes to more attempts of the methods that draw at random. The row of a method
-says which traits of a problem it needs, and its file holds the constants that tune it; a new one is a file, and a row
-here.
+Each round goes through the table from the top. The first one is for cheap bounds and schedules, and a brief exact
+search, which is mostly all that few jobs need. In the second one branch and bound refutes what is near the bound, and
+dual prices raise it; in the third one searches lower the incumbent, and complete methods start from the best of both.
+Further rounds go on with what draws at random. The row of a method says which traits of a problem it needs, and its
+share of the time in each round; its file holds the constants that tune it. A new one is a file, and a row here.
 """
 
 from __future__ import annotations
@@ -15,34 +15,13 @@ from contextlib import nullcontext
 from coalloc.documents.text import nearest, quoted
 from coalloc.instance import CoallocError
 from coalloc.solvers import list_schedules, model_run
-from coalloc.solvers.backends import cpsat, pumpkin
+from coalloc.solvers.backends import pumpkin
 from coalloc.solvers.backends.failing import SolverFailedError
-from coalloc.solvers.bounds import (
-    due_dates,
-    feasible_set,
-    job_prices,
-    mean_busy_time,
-    position_assignment,
-    prices,
-    processor_patterns,
-    simple,
-)
-from coalloc.solvers.incumbent import Incumbent
+from coalloc.solvers.bounds import dual_prices, feasible_set, once, simple
+from coalloc.solvers.incumbent import OPENING, Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import SolveOptions
-from coalloc.solvers.search import (
-    beam_search,
-    beam_worker,
-    branch_and_bound_of_maxima,
-    cost_tree,
-    cpsat_beside,
-    deadlines,
-    faults_alone,
-    latest_ends,
-    list_annealing,
-    pool_tree,
-    set_tree,
-)
+from coalloc.solvers.search import beams, branch_and_bound, faults_alone, latest_ends, list_annealing, with_cpsat
 from coalloc.solvers.special import bin_packing, unrelated_machines
 
 METHODS: tuple[Method, ...] = (
@@ -51,46 +30,18 @@ METHODS: tuple[Method, ...] = (
     list_schedules.METHOD,
     latest_ends.METHOD,
     faults_alone.METHOD,
-    position_assignment.METHOD,
+    once.METHOD,
     feasible_set.METHOD,
-    due_dates.METHOD,
     bin_packing.METHOD,
-    processor_patterns.METHOD,
-    set_tree.FIRST,
-    set_tree.EARLY,
-    pumpkin.BEGUN,
-    deadlines.METHOD,
-    branch_and_bound_of_maxima.METHOD,
-    mean_busy_time.METHOD,
-    cost_tree.FIRST,
-    list_annealing.BRIEF,
-    cost_tree.METHOD,
-    prices.METHOD,
-    job_prices.METHOD,
-    beam_worker.METHOD,
-    cpsat_beside.EARLY,
-    pool_tree.METHOD,
-    feasible_set.BRIEF_BRANCHING,
-    set_tree.METHOD,
-    cpsat_beside.METHOD,
-    set_tree.METHOD,
-    feasible_set.BRANCHING,
-    cpsat.LOADING,
-    set_tree.METHOD,
-    set_tree.FURTHER,
-    set_tree.OVER_TIME,
-    beam_search.BY_KNAPSACKS,
-    list_annealing.METHOD,
-    beam_search.METHOD,
-    list_annealing.AFTER_BEAMS,
-    beam_search.SHORT,
+    branch_and_bound.METHOD,
     pumpkin.METHOD,
-    cpsat.METHOD,
-    cpsat.IN_SLOTS,
+    dual_prices.METHOD,
+    beams.METHOD,
+    list_annealing.METHOD,
+    with_cpsat.METHOD,
     model_run.METHOD,
-    model_run.IN_SLOTS,
 )
-"""In the order in which they run."""
+"""In the order in which they run in each round."""
 
 ALWAYS = (simple.METHOD.name, list_schedules.METHOD.name)
 """Methods that no option leaves out: all others begin with their bound and their schedule."""
@@ -130,22 +81,29 @@ def close(incumbent: Incumbent) -> None:
     """Close the gap as far as the limits allow; everything found goes to the context."""
     rows = rows_for(incumbent.state.options)
     with incumbent.resources:
-        for method in rows:
-            _run(method, incumbent, rows)
+        for _ in range(OPENING):
+            _run_round(incumbent, rows)
         if not incumbent.is_closed and len(rows) == len(METHODS) and not _is_completed(incumbent):
             incumbent.state.add_to_message(SEARCHED_ON)
-        while _may_go_on(incumbent):
-            incumbent.attempt += 1
-            have_run = [_run(method, incumbent, rows) for method in rows if method.repeats]
-            if not any(have_run):
-                break
+        while _may_go_on(incumbent) and _run_round(incumbent, rows):
+            pass
     if not incumbent.is_closed:
         tell_limit(incumbent)
 
 
+def _run_round(incumbent: Incumbent, rows: Sequence[Method]) -> int:
+    """Run the methods that accept what is open in this round; return how many."""
+    number = 0 if incumbent.is_closed else sum(_run(method, incumbent, rows) for method in rows)
+    incumbent.round += 1
+    return number
+
+
 def _is_completed(incumbent: Incumbent) -> bool:
     """Return whether some complete method accepts what is open."""
-    return any(method.is_complete and method.accepts(incumbent) for method in METHODS)
+    traits = incumbent.traits
+    return any(
+        method.proves is not None and method.proves in traits and method.accepts(incumbent) for method in METHODS
+    )
 
 
 def tell_limit(incumbent: Incumbent) -> None:
@@ -156,12 +114,15 @@ def tell_limit(incumbent: Incumbent) -> None:
 def _run(method: Method, incumbent: Incumbent, rows: Sequence[Method]) -> bool:
     """Run a method on what is open, if it accepts it; return whether. Out of time only until a schedule is known."""
     state = incumbent.state
-    if incumbent.is_closed or (incumbent.best and state.remaining <= 0.0) or not _accepts(method, incumbent, rows):
+    if incumbent.is_closed or (incumbent.best and state.remaining <= 0.0):
+        return False
+    share = method.share(incumbent)
+    if not share or _is_replaced(method, incumbent, rows):
         return False
     timing = nullcontext() if method.stage is None else state.timed(method.stage)
     with state.recorded(method.name, {row.name for row in rows}):
         try:
-            with timing, incumbent.within(method.share):
+            with timing, incumbent.within(share):
                 method.run(incumbent)
         except SolverFailedError as failure:
             state.add_to_message(str(failure))
@@ -169,10 +130,9 @@ def _run(method: Method, incumbent: Incumbent, rows: Sequence[Method]) -> bool:
     return True
 
 
-def _accepts(method: Method, incumbent: Incumbent, rows: Sequence[Method]) -> bool:
-    """Return whether a method accepts what is open, and none of the rows that it stands in for does."""
-    better = [row for row in rows if row.name in method.instead_of]
-    return method.accepts(incumbent) and not any(row.accepts(incumbent) for row in better)
+def _is_replaced(method: Method, incumbent: Incumbent, rows: Sequence[Method]) -> bool:
+    """Return whether one of the rows that a method stands in for accepts what is open."""
+    return any(row.accepts(incumbent) for row in rows if row.name in method.instead_of)
 
 
 def _may_go_on(incumbent: Incumbent) -> bool:

@@ -22,9 +22,10 @@ from coalloc.api.features import support_table
 from coalloc.api.schemas import KINDS
 from coalloc.cli.app import app
 from coalloc.documents.values import LARGEST
+from coalloc.solvers.incumbent import OPENING
 from coalloc.solvers.method import Method
 from coalloc.solvers.portfolio import METHODS
-from coalloc.solvers.traits import LARGE, Trait
+from coalloc.solvers.traits import Trait
 
 DOCS = Path(__file__).parents[1]
 MADE = "<!-- Made by `python docs/making/reference.py`: change the docstrings and options that it reads instead. -->"
@@ -33,7 +34,6 @@ SUPPORTED = {
     Trait.OTHER_MAXIMUM: "maximum lateness",
     Trait.SUM: "sums over jobs",
     Trait.UNTIED: "independent jobs without outages",
-    Trait.MANY: f"{LARGE} jobs or more",
     Trait.SLOTS: "time slots",
     Trait.DEADLINES: "deadlines",
 }
@@ -178,13 +178,11 @@ def features_page() -> str:
 
 def methods_page() -> str:
     """Return the page on the methods of the portfolio."""
-    rows: dict[str, list[Method]] = {}
-    for row in METHODS:
-        rows.setdefault(row.name, []).append(row)
     lines = ["# Methods of the portfolio", "", MADE, ""]
     lines += [
-        '`formulation="auto"` runs these methods, the cheap ones first, until incumbent and lower bound meet or a',
-        "limit is reached. A method runs only where it supports the instance and the objective. `result.methods` has",
+        '`formulation="auto"` runs these methods in rounds, until incumbent and lower bound meet or a limit is',
+        "reached: first cheap bounds, schedules and a brief exact search, then with more time, complete methods last.",
+        "A method runs only where it supports the instance and the objective. `result.methods` has",
         "for each that ran calls, CPU seconds, incumbents and bounds found, and whether it closed the gap;",
         "`coalloc solve --verbose` prints them. `solve(methods=[...])` restricts the portfolio to some methods, and",
         "`solve(without=[...])` leaves some out (`--method` and `--without`, repeatable). Simple bounds and the first",
@@ -200,21 +198,36 @@ def methods_page() -> str:
         "    print(run)",
         "```",
         "",
-        "| method | supports | what it does | source |",
-        "|---|---|---|---|",
-        *(_method_row(name, of_name) for name, of_name in rows.items()),
+        "Shares of the time that is left, for three rounds and for all later ones, may depend on the problem.",
+        "",
+        "| method | supports | shares, % | what it does | source |",
+        "|---|---|---|---|---|",
+        *map(_method_row, METHODS),
+        "",
+        "Some methods consist of others, one for each kind of problem, which have shares of their own:",
+        "",
+        "| method | supports | shares, % | what it does | source |",
+        "|---|---|---|---|---|",
+        *(_method_row(part) for row in METHODS for part in row.parts),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _method_row(name: str, rows: Sequence[Method]) -> str:
-    """Return the row of a method: its objectives, and the first sentence and the file of its module."""
-    module = sys.modules[rows[-1].run.__module__]
+def _method_row(row: Method) -> str:
+    """Return the row of a method: its objectives and shares, and the first sentence and the file of its module."""
+    module = sys.modules[row.run.__module__]
     does = plain(re.split(r"(?<=\w\w[.)])\s", module.__doc__ or "")[0]).rstrip(".")
-    supports = [words for trait, words in SUPPORTED.items() if all(trait in row.needs for row in rows)]
-    others = [f"if not {other}" for other in rows[0].instead_of]
+    supports = [words for trait, words in SUPPORTED.items() if trait in row.needs]
+    others = [f"if not {other}" for other in row.instead_of]
+    shares = dict.fromkeys(map(_shares_shown, row.shares.values()))
     path = module.__name__.replace(".", "/") + ".py"
-    return f"| `{name}` | {'; '.join([*supports, *others])} | {does} | [{Path(path).stem}](../{path}) |"
+    cells = f"`{row.name}`", "; ".join([*supports, *others]), " or ".join(shares), does
+    return f"| {' | '.join(cells)} | [{Path(path).stem}](../{path}) |"
+
+
+def _shares_shown(shares: Sequence[float]) -> str:
+    """Return shares of the first three rounds, and of later ones."""
+    return ", ".join(f"{100.0 * shares[min(number, len(shares) - 1)]:g}" for number in range(OPENING + 1))
 
 
 PAGES = {

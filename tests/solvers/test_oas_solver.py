@@ -27,11 +27,11 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.backends.worker import Note, Worker
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.incumbent import Incumbent
+from coalloc.solvers.incumbent import OPENING, Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
-from coalloc.solvers.search import beam_worker, cpsat_beside, deadlines, list_annealing, set_tree
+from coalloc.solvers.search import beams, branch_and_bound, deadlines, list_annealing, set_tree, with_cpsat
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.solvers.solve_state import SolveState
 from coalloc.testing.brute_force import brute_force_oas
@@ -219,7 +219,7 @@ def test_no_optimal_sum_of_responses_ends_beyond_the_horizon(drawn: tuple[Instan
 def test_without_a_complete_method_the_search_goes_on_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     # No proof for this one by bounds and simulated annealing, and its model at 1 % is too large to build.
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, set_tree.METHOD.name, "Pumpkin")
+    without(monkeypatch, branch_and_bound.METHOD.name, "Pumpkin")
     instance = coalloc.generate("thesis-oas", seed=2)
     result = coalloc.solve(instance, slot="1%", time_limit=2.0)
     assert (result.status, result.stopped_by, result.model_size) == ("feasible", "time", None)
@@ -250,14 +250,14 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
         def close(self) -> None:
             ended.append(self)
 
-    def interrupted(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
+    def interrupted(incumbent: Incumbent, *_: Any, **__: Any) -> None:
+        if incumbent.round == OPENING - 1:
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
     monkeypatch.setattr(cpsat, "start_worker", Worker)
-    without(monkeypatch, set_tree.METHOD.name)
-    rows = [row for row in portfolio.METHODS if row not in (cpsat_beside.EARLY, cpsat_beside.METHOD)]
-    monkeypatch.setattr(portfolio, "METHODS", rows)
+    without(monkeypatch, branch_and_bound.METHOD.name)
+    monkeypatch.setattr(with_cpsat, "_may_begin", lambda _: False)
     monkeypatch.setattr(list_annealing, "anneal_in_rounds", interrupted)
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2)
     assert result.stopped_by == "interrupt"
@@ -273,13 +273,13 @@ def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 def helpers(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
     """The processes that search beside the portfolio, as they are started."""
     started: list[Worker] = []
-    start = beam_worker.start_worker
+    start = beams.start_worker
 
     def start_worker(*given: Any, **options: Any) -> Worker:
         started.append(start(*given, **options))
         return started[-1]
 
-    monkeypatch.setattr(beam_worker, "start_worker", start_worker)
+    monkeypatch.setattr(beams, "start_worker", start_worker)
     return started
 
 
@@ -308,7 +308,7 @@ def test_no_process_is_started_for_which_no_time_is_left(
     monkeypatch.setattr(SolveState, "remaining", property(lambda _: max(0.0, 0.4 - 0.02 * next(looks))))
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
     monkeypatch.setattr(cpsat, "start_worker", lambda _: started.append("CP-SAT"))
-    without(monkeypatch, set_tree.METHOD.name)
+    without(monkeypatch, branch_and_bound.METHOD.name)
     assert coalloc.solve(coalloc.generate("thesis-oas", seed=2, jobs=24), slot="15%", threads=2).status == "feasible"
     looks = count()
     assert coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2).schedule is not None
@@ -317,7 +317,7 @@ def test_no_process_is_started_for_which_no_time_is_left(
 
 def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     # Here nothing else improves on the list schedule.
-    without(monkeypatch, "list annealing", set_tree.METHOD.name)
+    without(monkeypatch, "list annealing", branch_and_bound.METHOD.name)
     monkeypatch.setattr(BeamSearch, "round", lambda _: time.sleep(0.01))
     instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
     result = coalloc.solve(instance, slot="15%", time_limit=60.0, threads=2, gap=0.015)
@@ -338,7 +338,7 @@ def test_a_work_limit_leaves_no_choice_to_the_clock(helpers: list[Worker]) -> No
 def test_the_other_methods_prove_what_branch_and_bound_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     instance, slot = small_instance(seed)
     found = coalloc.solve(instance, slot=slot)
-    without(monkeypatch, set_tree.METHOD.name)
+    without(monkeypatch, branch_and_bound.METHOD.name)
     other = coalloc.solve(instance, slot=slot)
     assert (found.status, found.objective) == (other.status, other.objective)
     assert set_tree.METHOD.name not in {point.source for point in other.trace}
@@ -348,7 +348,7 @@ def test_the_other_methods_prove_what_branch_and_bound_does(seed: int, monkeypat
 def test_branch_and_bound_proves_what_the_bounds_leave_open(monkeypatch: pytest.MonkeyPatch, slot: str | None) -> None:
     without(monkeypatch, "Pumpkin")
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=18), slot=slot)
-    assert (result.status, result.trace[-1].source) == ("optimal", set_tree.FIRST.name)
+    assert (result.status, result.trace[-1].source) == ("optimal", set_tree.METHOD.name)
 
 
 @pytest.mark.parametrize("slot", [10.0, None])
@@ -361,7 +361,7 @@ def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, s
         return ModelSolution(SolveStatus.UNKNOWN, "interrupt", None, 0.0, ModelSize(0, 0, 0, 0))
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, set_tree.METHOD.name, "list annealing", "Pumpkin")
+    without(monkeypatch, branch_and_bound.METHOD.name, "list annealing", "Pumpkin")
     result = solve_oas(five(), SolveOptions(slot=slot), run_model=interrupted)
     assert (result.stopped_by, result.status, len(runs)) == ("interrupt", "feasible", 1)
 

@@ -8,14 +8,38 @@ import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.solvers import portfolio
 from coalloc.solvers.backends import cpsat
+from coalloc.solvers.method import Method
 from coalloc.solvers.result import MethodRun, SolveOptions
 from coalloc.solvers.solve_state import SolveState
+from coalloc.solvers.traits import Trait
 
 
 def test_it_ends_where_no_method_has_anything_left_to_do(monkeypatch):
     monkeypatch.setattr(portfolio, "METHODS", ())
     instance = Instance(Platform([Cluster("C1", [NodeGroup(1, power=1.0)], 100.0)]), [Job("J1", 1, 10.0)])
     assert coalloc.solve(instance, time_limit=30.0).stopped_by == "work"  # not all of its time
+
+
+def test_a_method_has_one_row_and_the_rows_are_few():
+    names = [row.name for row in portfolio.METHODS]
+    assert len(set(names)) == len(names) <= 16
+
+
+def test_a_method_has_its_share_of_what_is_left_in_each_round(monkeypatch):
+    heard = []
+
+    def hear(incumbent):
+        with incumbent.within(0.9):  # no longer than what is around it
+            heard.append((incumbent.round, round(incumbent.time_left / incumbent.state.remaining, 1)))
+
+    shares = {Trait.SUM: (0.5,), Trait.MAKESPAN: (0.2, 0.0, 0.7, 0.0)}
+    monkeypatch.setattr(portfolio, "METHODS", (Method("heard", hear, shares=shares),))
+    instance = coalloc.generate("thesis-oas", seed=2, jobs=4)
+    assert coalloc.solve(instance, time_limit=6_000.0).stopped_by == "work"
+    assert heard == [(0, 0.2), (2, 0.7)]
+    heard.clear()
+    coalloc.solve(instance, objective="total-response-time", time_limit=6_000.0, work_limit=1)
+    assert heard == [(0, 0.5), (1, 0.5), (2, 0.5)]
 
 
 def ran(**options):
@@ -31,8 +55,8 @@ def test_methods_restrict_the_portfolio_and_without_leaves_some_out():
     assert (
         ran(methods=["list annealing", "beam search"], without=["list annealing"]) == always
     )  # no prices guide a beam
-    assert "branch and bound over running sets" in ran()
-    assert "branch and bound over running sets" not in ran(without=["branch and bound over running sets"])
+    assert "branch and bound" in ran()
+    assert "branch and bound" not in ran(without=["branch and bound"])
 
 
 @pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
@@ -46,9 +70,9 @@ def test_every_method_may_run_alone(monkeypatch, objective):
 
 
 def test_what_needs_another_method_does_not_run_without_it():
-    # The feasible-set LP is not solved, so nothing branches on its levels, and its prices guide no search.
+    # The feasible-set LP is not solved, so its prices guide no search.
     names = ran(without=["feasible-set LP"])
-    assert not {"feasible-set LP by levels", "beam search", "branch and bound over running sets"} & {*names}
+    assert not {"beam search", "branch and bound"} & {*names}
 
 
 @pytest.mark.usefixtures("cpsat_or_not")
@@ -90,7 +114,9 @@ def test_what_is_found_beside_a_method_counts_as_that_of_its_source():
 
 def test_one_method_closes_the_gap_and_it_is_the_one_that_ended_the_solve():
     result = coalloc.solve(coalloc.example("thesis-oas-1"), slot="25%")
-    assert [run.name for run in result.methods if run.closed] == [result.trace[-1].source]
+    source = result.trace[-1].source
+    names = [row.name for row in portfolio.METHODS if source in (row.name, *(part.name for part in row.parts))]
+    assert [run.name for run in result.methods if run.closed] == names
 
 
 def test_levels_of_a_lexicographic_solve_are_added_up():

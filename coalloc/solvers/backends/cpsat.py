@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -23,8 +23,6 @@ from coalloc.rules.serial_sgs import choices_of, start_in_order
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, assignments_in, say_nothing
 from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
-from coalloc.solvers.traits import Trait
 from coalloc.system import extras
 
 LOAD_UNITS = 10**9
@@ -269,13 +267,16 @@ def _hear(message: Message, problem: Problem, unit: float, on_bound: OnBound, on
 # --- as methods of the portfolio ---------------------------------------------------------------------
 
 
-def _solves_slots(incumbent: Incumbent) -> bool:
-    return is_installed() and _may_list_costs(incumbent.criterion, incumbent.best)
+NAME = "CP-SAT"
 
 
-def _solves_seconds(incumbent: Incumbent) -> bool:
-    """Return whether costs are ends: others would need a table of the finest slots."""
-    return is_installed() and incumbent.criterion.objective.counts_ends
+def accepts(incumbent: Incumbent) -> bool:
+    """Return whether it is installed and for the problem: in slots, or in seconds where costs are ends."""
+    if not is_installed():
+        return False
+    if incumbent.problem.slot is not None:
+        return _may_list_costs(incumbent.criterion, incumbent.best)
+    return bool(incumbent.best) and incumbent.criterion.objective.counts_ends  # others need a table of finest slots
 
 
 def _may_list_costs(criterion: Criterion, start: Sequence[Assignment]) -> bool:
@@ -283,7 +284,7 @@ def _may_list_costs(criterion: Criterion, start: Sequence[Assignment]) -> bool:
     return criterion.is_integral or num_levels * (criterion.horizon(start) + 1) <= MAX_COSTS
 
 
-def _load(incumbent: Incumbent) -> None:
+def load(incumbent: Incumbent) -> None:
     """Start the process early, where another core is there for it: it loads beside the search."""
     _living_worker(incumbent)
 
@@ -302,8 +303,8 @@ class Beside:
                 message,
                 incumbent.problem,
                 self.unit,
-                on_bound=lambda cost: incumbent.prove(cost, METHOD.name),
-                on_schedule=lambda found: incumbent.take_if_valid(found, METHOD.name),
+                on_bound=lambda cost: incumbent.prove(cost, NAME),
+                on_schedule=lambda found: incumbent.take_if_valid(found, NAME),
             )
 
 
@@ -319,32 +320,24 @@ def begin_beside(incumbent: Incumbent) -> None:
     incumbent.listeners.append(lambda: beside.tell(incumbent))
 
 
-def may_begin_beside(incumbent: Incumbent) -> bool:
-    """Return whether another core is there for it, and nothing but the clock ends the search."""
-    is_timed = incumbent.state.remaining > LOADING_TIME
-    return is_timed and incumbent.kept(Beside) is None and METHOD.accepts(incumbent)
-
-
-def _solve(incumbent: Incumbent) -> None:
-    """Solve the problem itself, between what is proven and what is known; what runs beside others goes on there."""
+def solve_here(incumbent: Incumbent) -> None:
+    """Solve the problem between what is proven and what is known; what runs beside others goes on there."""
     beside = incumbent.kept(Beside)
     if beside is not None and beside.worker.is_alive:
         return
+    if incumbent.problem.slot is None:
+        _solve_in_slots(incumbent)
+    else:
+        _solve_slots(incumbent)
+
+
+def _solve_slots(incumbent: Incumbent) -> None:
+    """Solve the problem itself."""
 
     def take(assignments: list[Assignment]) -> None:
-        incumbent.take_if_valid(assignments, METHOD.name)
+        incumbent.take_if_valid(assignments, NAME)
 
     _run(incumbent, incumbent.criterion, incumbent.best, take, incumbent.state.remaining)
-
-
-METHOD = Method(
-    "CP-SAT",
-    _solve,
-    Trait.SLOTS | Trait.PROVABLE,
-    _solves_slots,
-    stage="solve",
-    is_complete=True,
-)
 
 
 def _solve_in_slots(incumbent: Incumbent) -> None:
@@ -356,7 +349,7 @@ def _solve_in_slots(incumbent: Incumbent) -> None:
     problem = incumbent.problem
 
     def take(assignments: list[Assignment]) -> None:
-        incumbent.take(start_in_order(problem, choices_of(problem, assignments)), METHOD.name)
+        incumbent.take(start_in_order(problem, choices_of(problem, assignments)), NAME)
 
     lengths = _lengths(incumbent)
     for left, slot in zip(range(len(lengths), 0, -1), lengths, strict=True):
@@ -365,22 +358,6 @@ def _solve_in_slots(incumbent: Incumbent) -> None:
         _run(incumbent, Criterion(down, incumbent.criterion.objective), first, take, incumbent.state.remaining / left)
         if incumbent.is_closed or incumbent.state.remaining <= 0.0:
             return
-
-
-IN_SLOTS = replace(
-    METHOD,
-    run=_solve_in_slots,
-    needs=Trait.CONTINUOUS | Trait.PROVABLE | Trait.SCHEDULE,
-    also=_solves_seconds,
-)
-
-
-def _loads(incumbent: Incumbent) -> bool:
-    """Return whether it has not begun, and is of use later."""
-    return incumbent.kept(Beside) is None and (METHOD.accepts(incumbent) or IN_SLOTS.accepts(incumbent))
-
-
-LOADING = Method(METHOD.name, _load, Trait.CORES, _loads)
 
 
 def _lengths(incumbent: Incumbent) -> list[float]:
@@ -420,7 +397,7 @@ def _run(
         seed=options.seed,
         work_limit=None if options.work_limit is None else options.work_limit * WORK_UNIT,
         worker=worker,
-        on_bound=lambda cost: incumbent.prove(cost, METHOD.name, criterion),
+        on_bound=lambda cost: incumbent.prove(cost, NAME, criterion),
         on_schedule=take,
         on_infeasible=incumbent.exclude,
         is_done=lambda: incumbent.is_closed,
@@ -451,4 +428,4 @@ def _living_worker(incumbent: Incumbent) -> Worker | None:
 
 
 def _noted_in(incumbent: Incumbent) -> Note:
-    return partial(incumbent.state.note, METHOD.name)
+    return partial(incumbent.state.note, NAME)

@@ -27,7 +27,7 @@ from coalloc.rules.serial_sgs import choices_of, start_in_order
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, say_nothing
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Method, Shares
 from coalloc.solvers.traits import Trait
 from coalloc.system import extras
 
@@ -291,7 +291,15 @@ def is_of_use(incumbent: Incumbent) -> bool:
     return (num_modes == num_jobs or is_few) and _slot_of(incumbent) is not None
 
 
+def _run(incumbent: Incumbent) -> None:
+    """Begin in the first round, and finish in the last one of the opening."""
+    if incumbent.round == 0:
+        _begin(incumbent)
+    else:
+        _finish(incumbent)
+
+
 NAME = "Pumpkin"
 NEEDS = Trait.MAKESPAN | Trait.UNTIED | Trait.NO_WORK_LIMIT | Trait.SCHEDULE
-BEGUN = Method(NAME, _begin, NEEDS, is_of_use, share=SHARE, stage="solve")
-METHOD = Method(NAME, _finish, NEEDS | Trait.FEW, is_of_use, share=LAST_SHARE, stage="solve", is_complete=True)
+SHARES: Shares = {Trait.FEW: (SHARE, 0.0, LAST_SHARE, 0.0), Trait.NONE: (SHARE, 0.0)}
+METHOD = Method(NAME, _run, NEEDS, is_of_use, shares=SHARES, stage="solve", proves=Trait.FEW)

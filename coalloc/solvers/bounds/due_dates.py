@@ -24,7 +24,7 @@ from coalloc.rules.dual_feasible import weightings
 from coalloc.solvers.bounds.feasible_set import feasible_set_bound
 from coalloc.solvers.bounds.simple import fastest_durations, least_works, simple_bound
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Method, once
 
 MOST_SETS = 256
 """Sets whose areas are looked at."""
@@ -124,4 +124,6 @@ def _run(incumbent: Incumbent) -> None:
             return
 
 
-METHOD = Method("due dates", _run, also=lambda incumbent: is_for(incumbent.criterion), share=SHARE, stage="bound")
+METHOD = Method(
+    "due dates", _run, also=lambda incumbent: is_for(incumbent.criterion), shares=once(SHARE), stage="bound"
+)

@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -42,7 +41,7 @@ from coalloc.solvers.bounds.safe_side import rounded
 from coalloc.solvers.bounds.simple import quick_bound, simple_bound
 from coalloc.solvers.bounds.wide_jobs import WidePairs
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Bound, Method
+from coalloc.solvers.method import Bound, Method, Shares
 from coalloc.solvers.traits import Trait
 
 TAIL_SHARE = 0.6
@@ -311,6 +310,20 @@ def sets_of_schedules(suffix: ReleaseSuffix, schedules: Schedules) -> Iterator[S
 
 
 def _run(incumbent: Incumbent) -> None:
+    """Solve the LPs, and in later rounds branch on the levels of the jobs."""
+    sets = incumbent.kept(FeasibleSets)
+    if sets is None:
+        _solve(incumbent)
+    elif incumbent.round > 0:
+        sets.branch(
+            max_nodes=incumbent.limited(MAX_NODES),
+            time_limit=incumbent.time_left,
+            target=incumbent.target,
+            on_bound=lambda ticks: incumbent.prove(ticks, BY_LEVELS),
+        )
+
+
+def _solve(incumbent: Incumbent) -> None:
     """Solve the LPs; their bounds, and the dual prices of the best."""
     sets = FeasibleSets(incumbent.problem, [incumbent.best] if incumbent.best else [], incumbent.proven)
     incumbent.keep(sets)
@@ -327,27 +340,7 @@ BOUND = Bound(
     lambda problem, time_limit: feasible_set_bound(problem, time_limit=time_limit),
     lambda criterion, _: quick_bound(criterion),
 )
-METHOD = Method("feasible-set LP", _run, Trait.MAKESPAN, share=SHARE, stage="bound", bound=BOUND)
-
-
-def _branch(incumbent: Incumbent) -> None:
-    """Branch on the levels of the jobs, after the LPs."""
-    sets = incumbent.kept(FeasibleSets)
-    assert sets is not None
-    sets.branch(
-        max_nodes=incumbent.limited(MAX_NODES),
-        time_limit=incumbent.time_left,
-        target=incumbent.target,
-        on_bound=lambda ticks: incumbent.prove(ticks, BRANCHING.name),
-    )
-
-
-BRANCHING = Method(
-    "feasible-set LP by levels",
-    _branch,
-    METHOD.needs,
-    lambda incumbent: incumbent.kept(FeasibleSets) is not None,
-    share=BRANCHING_SHARE,
-    stage="bound",
-)
-BRIEF_BRANCHING = replace(BRANCHING, share=BRIEF_SHARE)
+BY_LEVELS = "feasible-set LP by levels"
+"""How the trace calls the branching."""
+SHARES: Shares = {Trait.NONE: (SHARE, BRIEF_SHARE, BRANCHING_SHARE, 0.0)}
+METHOD = Method("feasible-set LP", _run, Trait.MAKESPAN, shares=SHARES, stage="bound", bound=BOUND)

@@ -238,7 +238,7 @@ def job_prices_bound(criterion: Criterion, time_limit: float = math.inf) -> floa
 
 
 def _run(incumbent: Incumbent) -> None:
-    """Climb as long as there is time; later attempts go on."""
+    """Climb as long as there is time; later rounds go on."""
     first = incumbent.kept(Prices)
     own = incumbent.kept(JobPrices) or (JobPrices.of(incumbent.criterion, first) if first is not None else None)
     if own is None:
@@ -252,5 +252,11 @@ def _run(incumbent: Incumbent) -> None:
 
 
 BOUND = Bound("job-prices", of_costs=job_prices_bound)
-NEEDS = Trait.SUM
-METHOD = Method("dual prices of jobs over time", _run, NEEDS, share=SHARE, stage="bound", repeats=True, bound=BOUND)
+METHOD = Method(
+    "dual prices of jobs over time",
+    _run,
+    Trait.SUM,
+    shares={Trait.NONE: (0.0, SHARE, 0.0, SHARE)},
+    stage="bound",
+    bound=BOUND,
+)

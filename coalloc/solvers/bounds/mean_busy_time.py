@@ -33,7 +33,7 @@ from coalloc.solvers.bounds.feasible_set import set_pricing, sets_of_schedules
 from coalloc.solvers.bounds.pricing import JobPrices
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Bound, Method
+from coalloc.solvers.method import Bound, Method, once
 from coalloc.solvers.traits import Trait
 
 MOST_JOBS = 24
@@ -267,7 +267,7 @@ METHOD = Method(
     _run,
     Trait.SUM,
     lambda incumbent: is_for(incumbent.criterion),
-    share=SHARE,
+    shares=once(SHARE),
     stage="bound",
     bound=BOUND,
 )

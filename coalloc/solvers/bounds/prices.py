@@ -207,7 +207,7 @@ def cost_of(criterion: Criterion, excess: float) -> float:
 
 
 def _run(incumbent: Incumbent) -> None:
-    """Climb as long as there is time; later attempts go on."""
+    """Climb as long as there is time; later rounds go on."""
     prices = incumbent.kept(Prices) or Prices.of(incumbent.criterion)
     if prices is None:
         return
@@ -219,5 +219,6 @@ def _run(incumbent: Incumbent) -> None:
 
 
 BOUND = Bound("prices", of_costs=sum_bound)
-NEEDS = Trait.SUM
-METHOD = Method("dual prices over time", _run, NEEDS, share=SHARE, stage="bound", repeats=True, bound=BOUND)
+METHOD = Method(
+    "dual prices over time", _run, Trait.SUM, shares={Trait.NONE: (0.0, SHARE, 0.0, SHARE)}, stage="bound", bound=BOUND
+)

@@ -179,4 +179,4 @@ def _is_sized(incumbent: Incumbent) -> bool:
 
 
 NEEDS = Trait.MAKESPAN | Trait.SLOTS | Trait.SCHEDULE
-METHOD = Method("processor patterns", _run, NEEDS, _is_sized, share=SHARE, stage="bound")
+METHOD = Method("processor patterns", _run, NEEDS, _is_sized, shares={Trait.NONE: (0.0, SHARE, 0.0)}, stage="bound")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -23,13 +23,9 @@ from numpy.typing import NDArray
 
 from coalloc.problem import Assignment
 from coalloc.solvers.bounds.simple import fastest_durations
-from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
-from coalloc.solvers.search import knapsack_growth
 from coalloc.solvers.search.growth import Growth, Knapsacks, Partials, Plans
 from coalloc.solvers.search.knapsack_growth import KnapsackPlanner
 from coalloc.solvers.search.plans import Planner
-from coalloc.solvers.traits import Trait
 
 LEAST_STAGES, MORE_STAGES = 10, 90
 """Stages of a round at least, and at most how many more; no more of these than half the number of jobs."""
@@ -42,13 +38,6 @@ AREA_SHARES = (0.1, 4.0)
 MOST_URGENCY = 0.1
 """Largest share by which work that is wide and long is worth more than its price."""
 
-ROUNDS = 4
-"""Rounds in a portfolio, per job."""
-SHARE, SHORT_SHARE = 0.75, 0.15
-"""Shares of the remaining time of a portfolio after which it stops: the second where complete methods come next.
-
-There it comes after annealing, which finds less from a schedule as good as this than from a list.
-"""
 Floats = NDArray[np.float64]
 
 
@@ -210,44 +199,3 @@ def _scaled(values: Floats, total: float) -> Floats:
     known = float(values.sum())
     scaled: Floats = values * (total / known) if known > 0.0 else values
     return scaled
-
-
-def _run(incumbent: Incumbent) -> None:
-    """Search by plans."""
-    _search(incumbent, METHOD.name)
-
-
-def _run_packed(incumbent: Incumbent) -> None:
-    """Search by knapsacks."""
-    _search(incumbent, BY_KNAPSACKS.name, by_knapsacks=True)
-
-
-def _search(incumbent: Incumbent, name: str, *, by_knapsacks: bool = False) -> None:
-    """Search rounds of its own, and hear in between what other cores have found."""
-    stages = BeamSearch(
-        Growth.of(incumbent),
-        lower_bound=incumbent.proven,
-        dual_prices=incumbent.dual_prices,
-        seed=incumbent.state.options.seed + incumbent.attempt,
-        deadline=incumbent.deadline,
-        by_knapsacks=by_knapsacks,
-    )
-    for _ in range(incumbent.limited(ROUNDS * len(incumbent.problem.jobs) << incumbent.attempt)):
-        if incumbent.is_closed or time.perf_counter() > stages.deadline:
-            break
-        found = stages.round()
-        if found is not None:
-            incumbent.take(found, name)
-        incumbent.hear()
-
-
-def has_knapsacks(incumbent: Incumbent) -> bool:
-    """Return whether the processors are one pool, and few enough for knapsacks."""
-    return knapsack_growth.accepts(incumbent.problem)
-
-
-METHOD = Method(
-    "beam search", _run, Trait.MAKESPAN | Trait.MANY | Trait.UNTIED | Trait.PRICES, share=SHARE, repeats=True
-)
-SHORT = replace(METHOD, needs=Trait.MAKESPAN | Trait.FEW | Trait.UNTIED | Trait.PRICES, share=SHORT_SHARE)
-BY_KNAPSACKS = Method("knapsack beam search", _run_packed, METHOD.needs, has_knapsacks, share=SHARE, repeats=True)

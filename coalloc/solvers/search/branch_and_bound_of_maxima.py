@@ -16,7 +16,7 @@ from coalloc.instance.constraints import Constraint, LatestEnd
 from coalloc.problem import Problem
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Method, once
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.deadlines import seek
 from coalloc.solvers.search.set_tree import takes
@@ -59,5 +59,5 @@ METHOD = Method(
     _run,
     Trait.OTHER_MAXIMUM,
     lambda incumbent: bool(incumbent.problem.jobs) and takes(incumbent.problem),
-    share=SHARE,
+    shares=once(SHARE),
 )

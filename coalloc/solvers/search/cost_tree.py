@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from coalloc.solvers.search.node_values import MAX_ROWS, NodeValues
 from coalloc.solvers.search.refutation import ENDED, LONGEST_CALL
 from coalloc.solvers.search.set_tables import SetTables, TooManyError
 from coalloc.solvers.search.set_tree import found_by, is_small, takes, tree_in_engine
+from coalloc.solvers.traits import Trait
 
 CHUNK = 20_000
 """Nodes between two looks at what other processes have found."""
@@ -147,7 +148,8 @@ class _Kept:
     is_exhausted: bool = False
 
 
-def _run(incumbent: Incumbent, max_nodes: int = 2**62) -> None:
+def _run(incumbent: Incumbent) -> None:
+    max_nodes = FIRST_NODES if incumbent.round == 0 else 2**62
     kept = incumbent.kept(_Kept)
     if kept is None:
         kept = _Kept(CostTree(incumbent.criterion, incumbent.kept(BusyTimes), incumbent.cost))
@@ -194,5 +196,4 @@ def may_search(criterion: Criterion) -> bool:
     return takes(problem) and is_small(criterion.kinds) and all(levels[0].duration > 0 for levels in problem.levels)
 
 
-METHOD = Method("branch and bound for sums", _run, also=_is_of_use, share=SHARE, repeats=True)
-FIRST = replace(METHOD, run=lambda incumbent: _run(incumbent, FIRST_NODES), repeats=False)
+METHOD = Method("branch and bound for sums", _run, also=_is_of_use, shares={Trait.NONE: (SHARE, SHARE, 0.0, SHARE)})

@@ -7,7 +7,7 @@ import math
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Method, once
 from coalloc.solvers.search.set_tree import search_in_time, takes
 from coalloc.solvers.traits import Trait
 
@@ -38,4 +38,4 @@ def _accepts(incumbent: Incumbent) -> bool:
 
 
 NEEDS = Trait.DEADLINES | Trait.NO_SCHEDULE
-METHOD = Method("branch and bound for deadlines", _run, NEEDS, _accepts, share=SHARE)
+METHOD = Method("branch and bound for deadlines", _run, NEEDS, _accepts, shares=once(SHARE))

@@ -134,4 +134,4 @@ def search_by_faults(incumbent: Incumbent) -> None:
         _Search(incumbent, rng, Generation(incumbent.problem)).run()
 
 
-METHOD = Method("list repair", search_by_faults, Trait.REFUSED, share=SHARE, repeats=True)
+METHOD = Method("list repair", search_by_faults, Trait.REFUSED, shares={Trait.NONE: (SHARE, 0.0, 0.0, SHARE)})

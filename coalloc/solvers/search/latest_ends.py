@@ -71,4 +71,4 @@ def _run(incumbent: Incumbent) -> None:
 
 
 NEEDS = Trait.DEADLINES | Trait.NO_SCHEDULE
-METHOD = Method("deadline-feasibility search", _run, NEEDS, share=SHARE, repeats=True)
+METHOD = Method("deadline-feasibility search", _run, NEEDS, shares={Trait.NONE: (SHARE, 0.0, 0.0, SHARE)})

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import Literal
@@ -30,7 +30,6 @@ from coalloc.rules.serial_sgs import FILLING_RULES, Generation, named_orders
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search import beam_search
 from coalloc.solvers.search.constraint_tables import constraints_of, firsts_of, spend
 from coalloc.solvers.search.problem_tables import Tables
 from coalloc.solvers.search.rounds import anneal_in_rounds
@@ -55,8 +54,8 @@ EARLINESS = 0.1
 """Weight of the mean end of the tasks beside the latest end: a schedule that does much early leaves room to move."""
 EARLY = 0.3
 """How much early ends count here, of what they do in a short search."""
-SHARE = 0.4
-"""Share of the remaining time of a portfolio after which it stops; the latest end of many jobs is for beam search."""
+SHARE, BRIEF_SHARE = 0.4, 0.1
+"""Shares of the remaining time of a portfolio after which it stops: the second before a tree that refutes ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +329,8 @@ def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
     return found
 
 
-def _run(incumbent: Incumbent, most: int = ROUNDS) -> None:
-    """Anneal in rounds from the best assignments."""
+def _run(incumbent: Incumbent) -> None:
+    """Anneal in rounds from the best assignments; of sums briefly before the tree."""
     problem, seed = incumbent.problem, incumbent.state.options.seed + incumbent.attempt
     annealing = annealing_in(incumbent, Costs.of(incumbent.criterion), seed)
     annealing.consider_all(incumbent.best, incumbent.deadline)
@@ -342,35 +341,25 @@ def _run(incumbent: Incumbent, most: int = ROUNDS) -> None:
         annealing.round(steps, deadline)
         return annealing.best()[2]
 
+    most = BRIEF_ROUNDS if incumbent.round == 0 else ROUNDS
     anneal_in_rounds(incumbent, round_of, first=FIRST_ROUND * len(problem.jobs), most=most, name=METHOD.name)
 
 
-def _is_annealed(incumbent: Incumbent) -> bool:
-    return len(incumbent.problem.jobs) * len(incumbent.problem.classes) <= MOST_ENTRIES
-
-
-def _is_before_beams(incumbent: Incumbent) -> bool:
-    return len(incumbent.problem.classes) == 1 or beam_search.METHOD.needs not in incumbent.traits
-
-
-def _is_brief(incumbent: Incumbent) -> bool:
-    """Return whether jobs are few enough for a tree to prove what is found."""
-    return len(incumbent.problem.jobs) <= LARGE and _is_annealed(incumbent)
+def _accepts(incumbent: Incumbent) -> bool:
+    """Return whether lists are decoded often enough; in the first round also whether a tree may prove what is found."""
+    num_jobs = len(incumbent.problem.jobs)
+    return num_jobs * len(incumbent.problem.classes) <= MOST_ENTRIES and (incumbent.round > 0 or num_jobs <= LARGE)
 
 
 METHOD = Method(
     "list annealing",
     _run,
     Trait.SCHEDULE,
-    lambda incumbent: _is_annealed(incumbent) and _is_before_beams(incumbent),
-    share=SHARE,
-    repeats=True,
+    _accepts,
+    shares={
+        Trait.SUM: (SHARE, SHARE, 0.0, SHARE),
+        Trait.MANY: (0.0, 0.0, SHARE),
+        Trait.NONE: (0.0, BRIEF_SHARE, SHARE),
+    },
 )
-AFTER_BEAMS = replace(METHOD, also=lambda incumbent: _is_annealed(incumbent) and not _is_before_beams(incumbent))
-BRIEF = Method(
-    METHOD.name,
-    lambda incumbent: _run(incumbent, BRIEF_ROUNDS),
-    Trait.SCHEDULE | Trait.SUM,
-    _is_brief,
-    share=SHARE,
-)
+"""The makespan of many jobs is first for beam search."""

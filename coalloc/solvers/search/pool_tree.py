@@ -246,4 +246,6 @@ def _is_sized(incumbent: Incumbent) -> bool:
 
 
 NEEDS = Trait.MAKESPAN | Trait.UNTIED | Trait.SCHEDULE
-METHOD = Method("branch and bound on identical processors", _run, NEEDS, _is_sized, share=SHARE)
+METHOD = Method(
+    "branch and bound on identical processors", _run, NEEDS, _is_sized, shares={Trait.NONE: (0.0, SHARE, 0.0)}
+)

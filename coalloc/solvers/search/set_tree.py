@@ -20,14 +20,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.engine import Handle, engine
 from coalloc.problem import Assignment, Problem
-from coalloc.solvers.backends import pumpkin
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
@@ -266,17 +264,15 @@ def _find(incumbent: Incumbent, max_nodes: int = 2**62) -> None:
 
 
 def _run(incumbent: Incumbent) -> None:
-    _find(incumbent)
+    """Find a schedule; in the first round a better one, then refute ends."""
+    is_first = incumbent.round == 0
+    _find(incumbent, FIRST_NODES if is_first else 2**62)
     if incumbent.best:
         with _refutation(incumbent) as refutation:
-            refutation.run(incumbent)
-
-
-def _run_first(incumbent: Incumbent) -> None:
-    _find(incumbent, FIRST_NODES)
-    if incumbent.best:
-        with _refutation(incumbent) as refutation:
-            refutation.improve(incumbent, FIRST_NODES)
+            if is_first:
+                refutation.improve(incumbent, FIRST_NODES)
+            else:
+                refutation.run(incumbent)
 
 
 @contextmanager
@@ -306,13 +302,6 @@ def _begun(incumbent: Incumbent) -> Refutation:
     )
 
 
-def _is_within(incumbent: Incumbent, far: float) -> bool:
-    """Return whether the gap, as a share, times the jobs beyond few is at most so much, and the tree applies."""
-    beyond = len(incumbent.problem.jobs) - FEW_JOBS
-    is_near = not incumbent.best or (incumbent.cost - incumbent.proven) * beyond <= far * incumbent.cost
-    return is_near and _applies(incumbent)
-
-
 def _applies(incumbent: Incumbent) -> bool:
     """Return whether the tree is for a problem, whatever its gap, and has not gone as far as it goes."""
     begun, problem = incumbent.kept(Refutation), incumbent.problem
@@ -336,25 +325,24 @@ def is_small(kinds: Sequence[int]) -> bool:
     return len(kinds) <= MOST_JOBS or (math.prod(1 + n for n in counts) <= MAX_WAITING and max(counts) <= MOST_EQUAL)
 
 
-def is_near(incumbent: Incumbent) -> bool:
-    """Return whether the gap is small enough for the tree at first."""
-    return _is_within(incumbent, NEAR)
+def is_within(incumbent: Incumbent, far: float) -> bool:
+    """Return whether the gap, as a share, times the jobs beyond few is at most so much, and the tree applies."""
+    beyond = len(incumbent.problem.jobs) - FEW_JOBS
+    is_near = not incumbent.best or (incumbent.cost - incumbent.proven) * beyond <= far * incumbent.cost
+    return is_near and _applies(incumbent)
 
 
-def is_far(incumbent: Incumbent) -> bool:
-    """Return whether it is small enough once schedules have been sampled."""
-    return _is_within(incumbent, FAR)
-
-
-def _would_wait(incumbent: Incumbent) -> bool:
-    """Return whether the tree would wait for Pumpkin."""
-    return pumpkin.is_of_use(incumbent) and is_near(incumbent)
+def _accepts(incumbent: Incumbent) -> bool:
+    """Return whether the tree applies; ends are refuted where the gap is near at first, and not too far later."""
+    return _applies(incumbent) if incumbent.round == 0 else is_within(incumbent, NEAR if incumbent.round == 1 else FAR)
 
 
 NEEDS = Trait.MAKESPAN | Trait.PRICES
-FIRST = Method("branch and bound over running sets", _run_first, NEEDS, _applies, share=SHARE)
-METHOD = Method(FIRST.name, _run, NEEDS | Trait.EQUAL_ARRIVALS, is_near, share=SHARE)
-EARLY = replace(METHOD, needs=METHOD.needs | pumpkin.BEGUN.needs, also=_would_wait)
-FURTHER = replace(METHOD, also=is_far, share=FURTHER_SHARE, repeats=True)
-OVER_TIME = replace(FURTHER, needs=NEEDS | Trait.ARRIVALS_OVER_TIME, share=OVER_TIME_SHARE)
-"""Of jobs that arrive over time the bound on the best end is as often right, so schedules come first."""
+METHOD = Method(
+    "branch and bound over running sets",
+    _run,
+    NEEDS,
+    _accepts,
+    shares={Trait.EQUAL_ARRIVALS: (SHARE, SHARE, FURTHER_SHARE), Trait.NONE: (SHARE, 0.0, OVER_TIME_SHARE)},
+)
+"""Of jobs that arrive over time the bound on the best end is as often right, so schedules come before it is refuted."""

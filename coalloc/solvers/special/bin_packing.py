@@ -23,7 +23,7 @@ from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import Generation, book
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Method, once
 from coalloc.solvers.result import SolveStatus
 from coalloc.solvers.traits import Trait
 
@@ -177,4 +177,4 @@ def _is_sized(incumbent: Incumbent) -> bool:
 
 
 NEEDS = Trait.MAKESPAN | Trait.UNTIED | Trait.SCHEDULE
-METHOD = Method("arc flow", _run, NEEDS, _is_sized, share=SHARE, stage="solve", is_complete=True)
+METHOD = Method("arc flow", _run, NEEDS, _is_sized, shares=once(SHARE), stage="solve", proves=Trait.NONE)

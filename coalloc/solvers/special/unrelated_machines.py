@@ -24,7 +24,7 @@ from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.bounds.safe_side import rounded
 from coalloc.solvers.incumbent import Incumbent
-from coalloc.solvers.method import Method
+from coalloc.solvers.method import Method, once
 from coalloc.solvers.result import SolveStatus
 from coalloc.solvers.traits import Trait
 
@@ -218,7 +218,7 @@ METHOD = Method(
     _run,
     Trait.MAKESPAN | Trait.UNTIED,
     lambda incumbent: machines_of(incumbent.problem) is not None,
-    share=SHARE,
+    shares=once(SHARE),
     stage="solve",
-    is_complete=True,
+    proves=Trait.NONE,
 )

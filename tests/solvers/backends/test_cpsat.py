@@ -206,5 +206,5 @@ def test_a_sum_in_slots_rounded_down_may_be_less_than_what_is_proven_of_it():
     incumbent.take(best_list_schedule(problem), "list schedule")
     incumbent.prove(17.0018, "another")
     with incumbent.resources:
-        cpsat.IN_SLOTS.run(incumbent)
+        cpsat.solve_here(incumbent)
     assert state.lower_bound == pytest.approx(17.00198)

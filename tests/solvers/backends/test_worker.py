@@ -108,7 +108,7 @@ def test_a_solve_goes_on_without_the_cores_whose_processes_fail(
     monkeypatch.setattr(sys, "executable", python)
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=2, jobs=24), slot="15%", time_limit=10.0, threads=2)
     assert result.schedule is not None
-    noted = [point for point in result.trace if point.source.startswith(f"parallel beam search: {note}")]
+    noted = [point for point in result.trace if point.source.startswith(f"beam search: {note}")]
     assert len(noted) == 1
     bounds = [point.lower_bound or 0.0 for point in result.trace]
     assert bounds == sorted(bounds)

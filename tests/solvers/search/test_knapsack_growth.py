@@ -18,7 +18,7 @@ from coalloc.schedule import schedule_of
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.bounds import feasible_set
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
-from coalloc.solvers.search import beam_search
+from coalloc.solvers.search import beams
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.solvers.search.growth import Growth, Partials
 from coalloc.solvers.search.knapsack_growth import MOST_ENTRIES, KnapsackPlanner, accepts
@@ -148,10 +148,10 @@ def test_a_late_search_gives_up() -> None:
 
 
 def test_solve_takes_its_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
-    methods = (list_schedules.METHOD, feasible_set.METHOD, beam_search.BY_KNAPSACKS)
+    methods = (list_schedules.METHOD, feasible_set.METHOD, beams.METHOD)
     monkeypatch.setattr(portfolio, "METHODS", methods)
     result = coalloc.solve(random_pool(40, 5, 20), work_limit=200)
-    assert result.trace[-1].source == beam_search.BY_KNAPSACKS.name
+    assert result.trace[-1].source == beams.METHOD.name
 
 
 def test_what_is_no_pool() -> None:

@@ -25,11 +25,12 @@ from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.bounds import feasible_set, simple
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.incumbent import Incumbent
+from coalloc.solvers.method import once
 from coalloc.solvers.search import set_tables, set_tree
 from coalloc.solvers.search.ceilings import ceiling_below
 from coalloc.solvers.search.node_prices import NodePrices
 from coalloc.solvers.search.set_tables import SetTables, TooManyError
-from coalloc.solvers.search.set_tree import FIRST, FURTHER, METHOD, OVER_TIME, SetTree
+from coalloc.solvers.search.set_tree import METHOD, SetTree
 from coalloc.testing import brute_force_oas, small_feature_instance
 from tests.small_instances import TINY, equal_instances, slotted_instances
 from tests.strategies import LAW
@@ -224,16 +225,15 @@ def test_too_many_running_sets_end_it(monkeypatch):
     problem = twelve_jobs()
     with pytest.raises(TooManyError):
         Trees(problem, 1_000.0).least_end(1_000.0)
-    monkeypatch.setattr(
-        portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, METHOD, METHOD)
-    )
-    assert coalloc.solve(problem.instance, slot="15%", work_limit=1_000).status == "feasible"
+    monkeypatch.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, METHOD))
+    runs = {run.name: run for run in coalloc.solve(problem.instance, slot="15%", work_limit=1_000).methods}
+    assert (runs[METHOD.name].calls, runs[METHOD.name].bounds) == (1, 0)  # it is not tried in later rounds
 
 
 @pytest.mark.parametrize("slot", [None, "15%"])
 @pytest.mark.parametrize(("seed", "interarrival_mean"), [(8, 0.0), (1, 2e5)])
 def test_solve_hears_of_bounds_and_schedules(monkeypatch, seed, interarrival_mean, slot):
-    methods = (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, METHOD, OVER_TIME)
+    methods = (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, METHOD)
     monkeypatch.setattr(portfolio, "METHODS", methods)
     instance = coalloc.generate("thesis-oas", jobs=10, seed=seed, interarrival_mean=interarrival_mean)
     result = coalloc.solve(instance, slot=slot, time_limit=math.inf)
@@ -245,45 +245,37 @@ def test_solve_hears_of_bounds_and_schedules(monkeypatch, seed, interarrival_mea
     )
 
 
-def test_what_it_does_not_take():
-    def accepts(instance, method=METHOD, **options):
-        taken = []
-        heard = replace(method, run=taken.append, name="heard", repeats=False)
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, heard))
-            coalloc.solve(instance, **{"slot": "15%", "time_limit": math.inf, "work_limit": 1_000} | options)
-        return bool(taken)
+def rounds_of(instance, **options):
+    """Return the rounds in which the tree is searched for an instance, where it finds nothing."""
+    searched = []
+    heard = replace(METHOD, run=lambda incumbent: searched.append(incumbent.round))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, heard))
+        coalloc.solve(instance, **{"slot": "15%", "time_limit": math.inf, "work_limit": 1_000} | options)
+    return searched
 
+
+def test_what_it_does_not_take():
     instance = coalloc.generate("thesis-oas", jobs=12, seed=1004)
-    assert accepts(instance)
-    assert accepts(instance, time_limit=5.0)
-    assert not accepts(instance, objective="total-response-time")
-    assert not accepts(coalloc.generate("thesis-oas", jobs=25, seed=1004))
+    assert rounds_of(instance) == [0, 1, 2]
+    assert rounds_of(instance, time_limit=5.0) == [0, 1, 2]
+    assert rounds_of(instance, objective="total-response-time") == []
+    assert rounds_of(coalloc.generate("thesis-oas", jobs=25, seed=1004)) == []
     late = [replace(job, arrival=10.0 * i) for i, job in enumerate(instance.jobs)]
-    assert not accepts(Instance(instance.platform, late))
-    assert accepts(Instance(instance.platform, late), OVER_TIME)
-    assert not accepts(instance, OVER_TIME)
+    assert rounds_of(Instance(instance.platform, late)) == [0, 2]
 
 
 def test_it_leaves_ends_that_are_far_to_others_at_first(monkeypatch):
-    asked = []
-    near = replace(METHOD, run=lambda _: asked.append("near"))
-    further = replace(FURTHER, run=lambda _: asked.append("further"), repeats=False)
-    methods = (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, near, further)
-    monkeypatch.setattr(portfolio, "METHODS", methods)
-
-    def asked_by(seed, arrival=0.0, slot="15%"):
-        asked.clear()
+    def rounds_by(seed, arrival=0.0, slot="15%"):
         instance = coalloc.generate("thesis-oas", jobs=20, seed=seed)
         jobs = [job.replace(arrival=arrival) for job in instance.jobs]
-        coalloc.solve(instance.replace(jobs=jobs), slot=slot, time_limit=math.inf, work_limit=1)
-        return list(asked)
+        return rounds_of(instance.replace(jobs=jobs), slot=slot, work_limit=1)
 
-    assert asked_by(1001) == ["near", "further"]  # 92 and 89 slots: 3 %
-    assert asked_by(1015) == ["further"]  # 94 and 86: 9 %
-    assert asked_by(1015, slot=None) == asked_by(1015, arrival=1.7e9, slot=None) == ["further"]
+    assert rounds_by(1001) == [0, 1, 2]  # 92 and 89 slots: 3 %
+    assert rounds_by(1015) == [0, 2]  # 94 and 86: 9 %
+    assert rounds_by(1015, slot=None) == rounds_by(1015, arrival=1.7e9, slot=None) == [0, 2]
     monkeypatch.setattr(set_tree, "FAR", 0.5)
-    assert asked_by(1015) == []
+    assert rounds_by(1015) == [0]
 
 
 def test_few_jobs_do_not_wait_for_pumpkin(monkeypatch):
@@ -292,13 +284,13 @@ def test_few_jobs_do_not_wait_for_pumpkin(monkeypatch):
     started = []
     monkeypatch.setattr(pumpkin, "start_worker", lambda _: started.append("Pumpkin"))
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=24, jobs=10, interarrival_mean=2e5), slot="5%")
-    assert (result.status, result.trace[-1].source, started) == ("optimal", FIRST.name, [])
+    assert (result.status, result.trace[-1].source, started) == ("optimal", METHOD.name, [])
 
 
 def test_the_first_search_is_wherever_the_bound_is(monkeypatch):
     # Ceilings do not rise, for the gap is 9 %; the first search finds better schedules than the lists all the same.
     found = []
-    for methods in ((), (FIRST,)):
+    for methods in ((), (METHOD,)):
         monkeypatch.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, *methods))
         instance = coalloc.generate("thesis-oas", jobs=20, seed=1015)
         found.append(coalloc.solve(instance, slot="15%", work_limit=100_000).objective)
@@ -306,8 +298,10 @@ def test_the_first_search_is_wherever_the_bound_is(monkeypatch):
 
 
 def test_a_schedule_that_is_not_valid_proves_nothing(monkeypatch):
-    # Loads in whole units may let a choice of modes through that is none, and another might do.
-    methods = (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, FIRST, METHOD)
+    # Loads in whole units may let a choice of modes through that is none, and another might do. Branching on levels
+    # would prove the schedule of the lists.
+    bound = replace(feasible_set.METHOD, shares=once(1.0))
+    methods = (simple.METHOD, list_schedules.METHOD, bound, METHOD)
     monkeypatch.setattr(portfolio, "METHODS", methods)
     assert coalloc.solve(twelve_jobs().instance, slot="15%", work_limit=10_000_000).status == "optimal"
     monkeypatch.setattr(Incumbent, "take_if_valid", lambda *_: None)
