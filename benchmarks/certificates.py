@@ -322,7 +322,7 @@ def _figures(rows: Sequence[Row]) -> list[Any]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--sets", nargs="*", choices=[*SETS], help="sets to run (default: all)")
-    parser.add_argument("--seeds", type=int, help="seeds of each set, at most (default: as many as the issue asks for)")
+    parser.add_argument("--seeds", type=int, help="seeds of each set, at most (default: as many as the set has)")
     parser.add_argument("--fuzz", type=int, default=FUZZ_SEEDS, help=f"seeds of the fuzz (default {FUZZ_SEEDS})")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="processes at a time (default 1)")

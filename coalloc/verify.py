@@ -1154,6 +1154,7 @@ class Bound:
         self._starts = [[(n, *table.starts(case, j, n)) for n in of_job] for j, of_job in enumerate(case.levels)]
         self._sums: dict[int, tuple[int, int]] = {}
         self._rooms: dict[int, int] = {}
+        self._kept: list[list[tuple[int, int, int]]] = [[] for _ in self._starts]
 
     def is_exceeded(self, time: int, waiting: int, cost: int, running: Iterable[tuple[int, int, int]]) -> bool:
         """Return whether the inequality of :class:`Table` is wrong at a time.
@@ -1169,15 +1170,19 @@ class Bound:
 
     def _least_of(self, waiting: int, time: int) -> int:
         """Return the sum of the least of jobs that wait; it is kept for all times up to which it stays the same."""
-        jobs = [j for j in range(len(self._starts)) if waiting >> j & 1]
         if waiting not in self._sums:
-            pairs = [self._least(j, 0) for j in jobs]
+            pairs = [self._least(j, 0) for j in range(len(self._starts)) if waiting >> j & 1]
             self._sums[waiting] = sum(least for least, _ in pairs), min((last for _, last in pairs), default=FOREVER)
         known, until = self._sums[waiting]
-        return known if time <= until else sum(self._least(j, time)[0] for j in jobs)
+        if time <= until:
+            return known
+        return sum(self._least(j, time)[0] for j in range(len(self._starts)) if waiting >> j & 1)
 
     def _least(self, j: int, time: int) -> tuple[int, int]:
         """Return the least of a job that starts at a time or later, and up to which time that stays the same."""
+        for first, best, until in self._kept[j]:
+            if first <= time <= until:
+                return best, until
         best, until = IMPOSSIBLE, FOREVER
         for n, starts, least in self._starts[j]:
             if not starts or time > starts[-1]:
@@ -1189,6 +1194,8 @@ class Bound:
             last = starts[max(k for k in range(i, len(least)) if least[k] == least[i])] if value == least[i] else time
             if value < best or (value == best and last > until):
                 best, until = value, last
+        if until > time:
+            self._kept[j].append((time, best, until))
         return best, until
 
 
@@ -1364,6 +1371,7 @@ class Search:
         self._running = [(problem.clock.instant(run.end), len(pairs) + number) for number, run in enumerate(running)]
         self._latest_of = [case.last(j, n) for j, n in pairs]
         self._last = [max(self._latest_of[option.number] for option in self.options if option.job == j) for j in jobs]
+        self._arrived, self._last_of = max(self._case.earliest, default=0), cache(self._last_start)
         self._before = [sum({1 << d.early for d in case.delays if d.late == j and d.of_end}) for j in jobs]
         self._twins = self._twins_of(order)
         self._known: dict[int, list[tuple[int, int, int, dict[int, int]]]] = {}
@@ -1388,6 +1396,10 @@ class Search:
             twins[j] = seen.get(key, 0)
             seen[key] = twins[j] | 1 << j
         return twins
+
+    def _last_start(self, waiting: int) -> int:
+        """Return the last time by which some of the jobs that wait have to start."""
+        return min(last for j, last in enumerate(self._last) if waiting >> j & 1)
 
     def run(self, path: str) -> None:
         """Go through all nodes; raise where a schedule is found."""
@@ -1451,11 +1463,13 @@ class Search:
         self._steps.spend(20 + len(ready) + len(self.bounds))
         if not waiting:
             raise NotProvedError(f"{self._where}: with these resources alone there may be a schedule")
-        later = [e for j, e in enumerate(self._case.earliest) if e > time and waiting >> j & 1]
-        if not later and not running:
+        events = [end for end, _ in running]
+        if time < self._arrived:
+            events += [e for j, e in enumerate(self._case.earliest) if e > time and waiting >> j & 1]
+        if not events:
             return  # nothing that waits is ever ready
-        after = min([*later, *(end for end, _ in running)])
-        if any(waiting >> j & 1 and after > last for j, last in enumerate(self._last)):
+        after = min(events)
+        if after > self._last_of(waiting):
             return
         since = self._idle_since(ready, node, after)
         if since is None:

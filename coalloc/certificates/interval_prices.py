@@ -34,7 +34,7 @@ class IntervalPrices:
 
     def __init__(self, case: Case, resources: Resources, grid: Sequence[int]) -> None:
         self._case, self._resources = case, resources
-        self._intervals, self._span = list(pairwise(grid)), float(grid[-1] - grid[0])
+        self._intervals, self._span = list(pairwise(grid)), float(max(1, grid[-1] - grid[0]))
         levels = case.problem.levels
         self._members = [(j, n) for j, of_job in enumerate(case.levels) for n in of_job]
         self._place = {member: i for i, member in enumerate(self._members)}

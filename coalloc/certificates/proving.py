@@ -28,10 +28,14 @@ from coalloc.verify import Problem as CheckedProblem
 
 SCALE = 2**40
 """What the most precious set is worth per unit of time, about."""
-FIRST_NODES = 1_500
+FIRST_NODES = 300
 """Nodes of the search of a case that may be split further."""
 MOST_SPLITS = 6
 """Splits within splits, beyond which a case is only searched."""
+ROUNDING = 1e-6
+"""Share by which an LP has to exceed a limit so that its prices, rounded, still do."""
+NEAR = 1e-3
+"""Share of its value by which an LP that closes no case may miss its optimum."""
 LP_SHARE = 0.3
 """Share of the time left after which the LPs of the releases stop."""
 MOST_SECONDS_OF_LISTS = 2.0
@@ -190,7 +194,7 @@ class LatestEnds:
         """Return how a case is closed: by prices, by the search, or by cases of the durations of a job."""
         if case.is_empty:
             return {"rule": "infeasible"}
-        root, search = self._solved(allowed, parent)
+        root, search = self._solved(case, allowed, parent)
         table = self._table(dict(zip(self._jobs.numbers, search.values.tolist(), strict=True)), case)
         rule = None if table is None else self._proposal.prices(table, case)
         if rule is not None:
@@ -214,8 +218,13 @@ class LatestEnds:
         cases = [self._by_cases(part, ranges, parent, depth + 1) for part, ranges in parts]
         return {"rule": "cases", "split": "level", "job": checked.jobs[j].id, "at": at, "cases": cases}
 
-    def _solved(self, allowed: Allowed, parent: tuple[Root, ColumnGeneration] | None) -> tuple[Root, ColumnGeneration]:
-        """Return the LP of all jobs within ranges of levels, solved; ``parent`` is one with wider ranges."""
+    def _solved(
+        self, case: Case, allowed: Allowed, parent: tuple[Root, ColumnGeneration] | None
+    ) -> tuple[Root, ColumnGeneration]:
+        """Return the LP of all jobs within ranges of levels, solved as far as the case needs it.
+
+        ``parent`` is one with wider ranges.
+        """
         if parent is None:
             pricing, nothing = self._pricing(), np.zeros(len(self._jobs.capacities))
             values = np.array([job.durations[0] for job in self._jobs.jobs])
@@ -224,8 +233,10 @@ class LatestEnds:
         else:
             root, before = parent
             search = root.search_within(allowed, before.values, before.sets)
-        for _ in search.iterations(self._proposal.deadline):
-            pass
+        limit = max(case.ends) * self._unit * (1 + ROUNDING) - root.suffix.release
+        for lower, upper in search.iterations(self._proposal.deadline):
+            if lower > limit or (upper < limit and upper - lower < NEAR * upper):
+                break
         return root, search
 
     def _pricing(self) -> Any:

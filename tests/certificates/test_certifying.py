@@ -14,6 +14,7 @@ from coalloc import verify
 from coalloc.documents.kinds import document_of
 from coalloc.documents.strict_json import layout
 from coalloc.instance.files import INSTANCE
+from coalloc.testing import small_feature_instance
 from coalloc.testing.brute_force import brute_force_oas
 from tests.cli.running import run
 
@@ -150,3 +151,8 @@ def test_the_shell_checks_certificates_of_bundled_instances(tmp_path):
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert refused.stderr.startswith(line)
         assert refused.stderr.count("\n") == 1
+
+
+def test_no_schedule_and_no_last_end_leave_one_time():
+    instance, slot = small_feature_instance(457)  # the grid of times has one point, and no interval
+    assert coalloc.solve(instance, slot=slot, objective="total-response-time").certificate()
