@@ -37,6 +37,9 @@ Objective = Annotated[
 Exact = Annotated[
     bool, Option("--exact/--no-exact", help="Solve each instance for a schedule and a bound, or compute bounds only.")
 ]
+Certify = Annotated[
+    bool, Option("--certify", help="Certify each optimum and check the certificate: column certified of the table.")
+]
 Baseline = Annotated[
     str | None,
     Option(metavar="POLICY", help="Policy for the paired comparison.", show_default="the first policy"),
@@ -59,6 +62,7 @@ def compare(
     policy: Policies = None,
     objective: Objective = "makespan",
     exact: Exact = True,
+    certify: Certify = False,
     time_limit: TimeLimit = 20.0,
     baseline: Baseline = None,
     threads: Threads = 1,
@@ -84,6 +88,7 @@ def compare(
         policies,
         objective=objective,
         exact=exact,
+        certify=certify,
         time_limit=time_limit,
         threads=threads,
         seed=seed,

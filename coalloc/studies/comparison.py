@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -68,6 +68,7 @@ COLUMNS = (
     "bound_source",
     "gap",
     "optimum",
+    "certified",
     "ratio",
     "wait_mean",
     "response_mean",
@@ -93,21 +94,26 @@ MEASURED = COLUMNS[COLUMNS.index("wait_mean") :]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is proven of an instance: a lower bound and where it came from, and the optimum if it is proven."""
+    """What is proven of an instance: a lower bound and where it came from, and the optimum if it is proven.
+
+    ``certified`` is whether ``coalloc/verify.py`` has accepted a certificate of the optimum; None where none was asked.
+    """
 
     bound: float
     source: str
     optimum: float = math.nan
+    certified: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What each solve gets: the objective, seconds (None: no limit), threads and a seed."""
+    """What each solve gets: the objective, seconds (None: no limit), threads and a seed; and what is certified."""
 
     objective: Compared
     time: float | None
     threads: int
     seed: int
+    certify: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,7 @@ def compare(
     *,
     objective: Compared = "makespan",
     exact: bool = True,
+    certify: bool = False,
     time_limit: float | None = TIME_LIMIT,
     passes: Passes = "batch",
     kill: bool = False,
@@ -144,6 +151,8 @@ def compare(
         Objective of the bounds, gaps and optima.
     exact : bool, default True
         Whether ``coalloc.solve`` runs on each instance; otherwise only lower bounds are computed.
+    certify : bool, default False
+        Whether each optimum is certified, for the column ``certified``. A certificate has ``time_limit`` seconds, too.
     time_limit : float or None, default 20.0
         Seconds for each solve and each bound. None or ``math.inf``: no limit.
     passes : {"batch", "per-event"}, default "batch"
@@ -197,7 +206,7 @@ def compare(
     _refuse_unbounded(given, objective)
     labels = [*([EXACT] if exact else []), *(contestant.label for contestant in contestants)]
     planned = [f"{instance.name}: {label}" for instance in given for label in labels]
-    asked = Asked(objective, time_limit, threads, seed)
+    asked = Asked(objective, time_limit, threads, seed, certify)
     run = partial(simulate, passes=passes, kill=kill, seed=seed)
     rows = _rows(given, contestants, exact, asked, run, say=progress or (lambda _: None))
     return gathered(rows, planned, partial(pd.DataFrame, columns=list(COLUMNS)))
@@ -290,13 +299,13 @@ def _references(instance: Instance, exact: bool, asked: Asked) -> tuple[Referenc
         shared = Reference(quiet_bound, "bounds without links")
         return shared, shared, None
     solved = _solved(instance, asked)
-    strict, shared = _reference(solved, "oas"), Reference(quiet_bound, "bounds without links")
+    strict, shared = _reference(solved, "oas", asked), Reference(quiet_bound, "bounds without links")
     if solved.stopped_by != "interrupt":
-        free = _reference(uninterrupted(_solved(quiet, asked)), "oas without links")
+        free = _reference(uninterrupted(_solved(quiet, asked)), "oas without links", asked)
         best = max(free, shared, key=lambda reference: reference.bound)
-        shared = Reference(best.bound, best.source, free.optimum)
+        shared = replace(free, bound=best.bound, source=best.source)
     if shared.bound > strict.bound:
-        strict = Reference(shared.bound, shared.source, strict.optimum)
+        strict = replace(strict, bound=shared.bound, source=shared.source)
     return strict, shared, solved
 
 
@@ -304,11 +313,12 @@ def _solved(instance: Instance, asked: Asked) -> SolveResult:
     return solve(instance, objective=asked.objective, time_limit=asked.time, threads=asked.threads, seed=asked.seed)
 
 
-def _reference(result: SolveResult, source: str) -> Reference:
+def _reference(result: SolveResult, source: str, asked: Asked) -> Reference:
     """Return what a solve has proven."""
     bound = -math.inf if result.lower_bound is None else result.lower_bound
-    is_proven = result.status is SolveStatus.OPTIMAL and result.objective is not None
-    return Reference(bound, source, result.objective if is_proven and result.objective is not None else math.nan)
+    if result.status is not SolveStatus.OPTIMAL or result.objective is None:
+        return Reference(bound, source, certified=False if asked.certify else None)
+    return Reference(bound, source, result.objective, bool(result.certificate(asked.time)) if asked.certify else None)
 
 
 def _refuse_unbounded(instances: Sequence[Instance], objective: Compared) -> None:
@@ -363,6 +373,7 @@ def _against(value: float, reference: Reference) -> dict[str, Any]:
         "bound_source": reference.source,
         "gap": (value - bound) / value if value else 0.0,
         "optimum": reference.optimum,
+        "certified": reference.certified,
         "ratio": value / reference.optimum if reference.optimum else math.nan,
     }
 

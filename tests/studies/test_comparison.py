@@ -97,8 +97,9 @@ def rows(table):
 
 def test_each_row_says_how_far_it_is_from_what_is_proven():
     # FCFS: J2 at 0, J1 at 100, J3 at 200, so 250 s; skipping, J3 runs beside J2: 200 s.
-    table = coalloc.compare(tiny(), ["fcfs", "fpfs"])
+    table = coalloc.compare(tiny(), ["fcfs", "fpfs"], certify=True)
     assert list(table.columns) == list(COLUMNS)
+    assert table["certified"].tolist() == [True, True, True]
     assert rows(table) == {
         EXACT: close(200.0, 200.0, 0.0, 1.0),
         "fcfs": close(250.0, 200.0, 0.2, 1.25),
