@@ -369,6 +369,11 @@ class Clock:
         """Return the last unit that is not after a point in time, but for the tolerance."""
         return floor((seconds + max(self.tolerance, TIME_TOLERANCE, TIME_PRECISION * seconds)) / self.unit)
 
+    def at_most(self, seconds: Fraction) -> int:
+        """Return the most units between two starts that are so far apart, but for the tolerance, each rounded."""
+        units = (seconds + 4 * max(self.tolerance, TIME_TOLERANCE, TIME_PRECISION * abs(seconds))) / self.unit
+        return floor(units) if self.is_slotted else ceil(units) + 1
+
     def _units(self, seconds: Fraction, tolerance: Fraction) -> int:
         if not self.is_slotted:
             return round(seconds / self.unit)
@@ -777,7 +782,11 @@ def _away(outage: Any, capacity: Capacity) -> int:
 
 
 class Delay(NamedTuple):
-    """Job ``late`` starts at least ``least`` units after the end of job ``early``, or after its start."""
+    """Job ``late`` starts at least ``least`` units after the end of job ``early``, or after its start.
+
+    A greatest lag is one of least below 0 between starts: if k starts at most m after the start of j, then j starts at
+    least -m after the start of k; after the end of j that is m and the longest duration of j.
+    """
 
     early: int
     late: int
@@ -815,6 +824,11 @@ class Case:
                     first = max(first, clock.instant(run.end if of_end else run.start) + least)
                 else:
                     delays.add(Delay(problem.number[lag.after], j, of_end, least))
+            greatest = [(lag, clock.at_most(lag.max)) for lag in job.lags if lag.max is not None]
+            for lag, most in (pair for pair in greatest if pair[0].after not in ended):
+                early = problem.number[lag.after]
+                longest = max(problem.levels[early], default=0) if lag.from_ == "end" else 0
+                delays.add(Delay(j, early, False, -most - longest))
             earliest.append(first)
             last = [FOREVER if job.deadline is None else clock.latest(job.deadline)]
             last += [] if bound is None or due is None else [ceil((bound + due) / clock.unit) - 1]

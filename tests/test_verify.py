@@ -151,6 +151,15 @@ def test_ranges_follow_from_durations_and_precedence(bound):
         assert accepts(instance(*jobs), certificate(bound, {"rule": "infeasible"})) == (bound == 6)
 
 
+@pytest.mark.parametrize(("origin", "most", "optimum"), [("start", 4, 12), ("start", 9, 11), ("end", 4, 11)])
+def test_a_greatest_lag_holds_a_job_back(origin, most, optimum):
+    # J2 (1 s) arrives at 10, at most so long after the start or the end of J1 (6 s), on another node, and ends at 11.
+    # J1 starts at 6, 1 or 0 at the earliest, and ends at 12, 7 or 6.
+    given = instance(job("J1", 6), job("J2", 1, arrival=10, lags=[{"after": "J1", "from": origin, "max": most}]))
+    for bound in (optimum, optimum + 1):
+        assert accepts(given, certificate(bound, {"rule": "infeasible"})) == (bound == optimum)
+
+
 # One node; J1 takes 2 s and J2 3 s, due at 2 and 4. J1 first: ends 2 and 5. J2 first: ends 5 and 3.
 TWO = instance(job("J1", 2, due_date=2), job("J2", 3, due_date=4, weight=3), clusters=[("C1", 1)])
 
