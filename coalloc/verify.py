@@ -821,7 +821,7 @@ class Case:
                 least, of_end = clock.instant(lag.min), lag.from_ == "end"
                 if lag.after in ended:
                     run = ended[lag.after]
-                    first = max(first, clock.instant(run.end if of_end else run.start) + least)
+                    first = max(first, clock.instant((run.end if of_end else run.start) + lag.min))
                 else:
                     delays.add(Delay(problem.number[lag.after], j, of_end, least))
             greatest = [(lag, clock.at_most(lag.max)) for lag in job.lags if lag.max is not None]

@@ -255,6 +255,14 @@ def test_running_jobs_and_slots():
         proves(given, certificate(1, {"rule": "infeasible"}, placements=[place("J1", 4, 6, "C1/0-1")]))
 
 
+def test_a_lag_after_a_running_job_is_rounded_once():
+    # R ends at 1.4, and J1 starts 0.3 s later, at 1.7: in slot 2, not in slot 2 + 1. It ends at 3.
+    held = {"job": job("R", 9), "nodes": ["C1/0"], "end": 1.4}
+    given = instance(job("J1", 1, lags=[{"after": "R", "min": 0.3}]), running=[held])
+    accepted = [accepts(given, certificate(bound, {"rule": "infeasible"})) for bound in (3, 4)]
+    assert accepted == [True, False]
+
+
 def test_continuous_time_is_proved_to_the_tolerance():
     # One node, 0.1 + 0.2 s: binary fractions miss 0.3, exact decimals do not.
     given = instance(job("J1", 0.1), job("J2", 0.2), clusters=[("C1", 1)])
