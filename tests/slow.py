@@ -88,11 +88,22 @@ TESTS = (
     "heuristics/test_loras.py::test_on_dedicated_nodes_the_head_of_the_queue_starts_as_under_fcfs",
     "heuristics/test_loras.py::test_one_place_without_users_is_a_dedicated_node_under_every_mix",
     "heuristics/test_memory.py::test_no_run_exceeds_the_memory",
+    "instance/test_features.py::test_random_instances_use_every_pair_of_features",
     "instance/test_files.py::test_a_gzip_bomb_ends_at_the_limit",
     "instance/test_files.py::test_a_hundred_million_brackets",
+    "test_api.py::test_a_package_that_is_proven_without_a_model_needs_no_pyomo",
+    "test_api.py::test_an_answer_without_a_model_needs_no_pyomo",
+    "test_api.py::test_ctrl_c_returns_the_best_known",
+    "test_api.py::test_no_time_limit_is_as_much_time_as_it_takes",
+    "test_api.py::test_results_are_recomputed_and_checked",
+    "test_api.py::test_the_model_that_is_built_is_the_one_that_is_solved",
+    "test_api.py::test_values_files_and_checks_need_no_solver",
+    "test_clusters_of_jobs.py::test_the_clusters_of_two_jobs",
     "test_docstrings.py::test_the_examples_of_a_docstring_run",
     "test_language.py::test_messages_have_the_terms_of_the_field",
+    "test_metrics_page.py::test_the_example_of_the_page_runs",
     "test_pages.py::test_the_blocks_of_a_page_run_and_print_what_is_shown",
+    "test_showing.py::test_showing_loads_no_library_for_pictures",
 )
 """Tests of other files."""
 
