@@ -143,4 +143,7 @@ def _words(table: pd.DataFrame, baseline: str, seed: int) -> str:
     parts = [f"Gaps of the {name} to the lower bound:\n{policies}"]
     if len(pairs):
         parts.append(f"Change of the {name} compared with {baseline}:\n{differences}")
+    of_instance = table.dropna(subset="certified").groupby("instance")["certified"]
+    if certified := list(of_instance.any()):
+        parts.append(f"Optima with a certificate that coalloc verify accepts: {sum(certified)} of {len(certified)}.")
     return "\n\n".join([*parts, *interval_note([*found["gap_low"], *pairs["low"]], "instances")])

@@ -152,7 +152,8 @@ def compare(
     exact : bool, default True
         Whether ``coalloc.solve`` runs on each instance; otherwise only lower bounds are computed.
     certify : bool, default False
-        Whether each optimum is certified, for the column ``certified``. A certificate has ``time_limit`` seconds, too.
+        Whether each optimum is certified, for the column ``certified``; requires ``exact``. A certificate has
+        ``time_limit`` seconds, too.
     time_limit : float or None, default 20.0
         Seconds for each solve and each bound. None or ``math.inf``: no limit.
     passes : {"batch", "per-event"}, default "batch"
@@ -203,6 +204,8 @@ def compare(
     given = instances_of(instances)
     if not given or not contestants:
         raise CoallocError("compare requires at least one instance and one policy")
+    if certify and not exact:
+        raise CoallocError("certify requires exact: without a solve there is no optimum to certify")
     _refuse_unbounded(given, objective)
     labels = [*([EXACT] if exact else []), *(contestant.label for contestant in contestants)]
     planned = [f"{instance.name}: {label}" for instance in given for label in labels]

@@ -31,6 +31,12 @@ def test_a_comparison_is_printed_and_written(tiny, tmp_path):
     assert "tiny: bounds" in result.stderr
 
 
+def test_certificates_are_counted(tiny):
+    result = run("compare", tiny, "--policy", "fcfs", "--certify", "--quiet")
+    assert "Optima with a certificate that coalloc verify accepts: 1 of 1." in result.stdout
+    assert "certificate" not in run("compare", tiny, "--policy", "fcfs", "--quiet").stdout
+
+
 def test_ctrl_c_prints_the_rows_that_are_complete_and_names_the_others(tiny, monkeypatch):
     part = coalloc.compare(coalloc.read_instance(tiny), ["fcfs"])
 

@@ -100,6 +100,8 @@ def test_each_row_says_how_far_it_is_from_what_is_proven():
     table = coalloc.compare(tiny(), ["fcfs", "fpfs"], certify=True)
     assert list(table.columns) == list(COLUMNS)
     assert table["certified"].tolist() == [True, True, True]
+    with pytest.raises(CoallocError, match=r"^certify requires exact"):
+        coalloc.compare(tiny(), ["fcfs"], exact=False, certify=True)
     assert rows(table) == {
         EXACT: close(200.0, 200.0, 0.0, 1.0),
         "fcfs": close(250.0, 200.0, 0.2, 1.25),
