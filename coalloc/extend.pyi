@@ -1,5 +1,6 @@
 """The public names of ``coalloc.extend``."""
 
+from coalloc.heuristics.external import ExternalPolicy as ExternalPolicy
 from coalloc.heuristics.registry import policy_named as policy_named
 from coalloc.instance.calendar import Calendar as Calendar
 from coalloc.instance.constraints import AllowedNodes as AllowedNodes

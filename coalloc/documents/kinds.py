@@ -194,7 +194,7 @@ def _document(value: V, kind: Kind[V], listed: Callable[[Columns[Any]], object])
         "format": kind.format,
         "version": max((kind.versions[0], *(_versions(value) if len(kind.versions) > 1 else ()))),
         **{
-            key: listed(field) if isinstance(field, Columns) and len(field) else _plain(field)
+            key: listed(field) if isinstance(field, Columns) and len(field) else plain(field)
             for key, field in fields.items()
         },
     }
@@ -207,22 +207,22 @@ def _objects(many: Columns[Any]) -> Iterator[Document]:
     }
     for contents in zip(*map(many.column, absents), strict=True):
         yield {
-            name.rstrip("_"): _plain(content)
+            name.rstrip("_"): plain(content)
             for (name, absent), content in zip(absents.items(), contents, strict=True)
             if content != absent
         }
 
 
-def _plain(part: Any) -> Any:
+def plain(part: Any) -> Any:
     """Return lists and objects for tuples and values; a field called ``from_`` in Python is ``from`` in files."""
     if isinstance(part, (str, int, float)) or part is None:
         return part
     if isinstance(part, Written):
         return part.written()
     if isinstance(part, Sequence):
-        return [_plain(inner) for inner in part]
+        return [plain(inner) for inner in part]
     fields = part if isinstance(part, Mapping) else _present_fields(part)
-    return {key.rstrip("_"): _plain(field) for key, field in fields.items()}
+    return {key.rstrip("_"): plain(field) for key, field in fields.items()}
 
 
 def _present_fields(value: Any) -> dict[str, Any]:

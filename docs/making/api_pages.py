@@ -56,8 +56,8 @@ TOPICS = {
         gantt plot.series_plot plot.power_plot plot.progress_plot
     """,
     "Extending": """
-        extend.Start extend.Wake extend.State extend.Running extend.policy_named extend.Broker extend.Site
-        grid.Partition extend.RegularObjective extend.PiecewiseLinear extend.Constraint extend.TimeBounds
+        extend.Start extend.Wake extend.State extend.Running extend.policy_named extend.ExternalPolicy
+        extend.Broker extend.Site grid.Partition extend.RegularObjective extend.PiecewiseLinear extend.Constraint extend.TimeBounds
         extend.AllowedStarts extend.Calendar extend.AllowedNodes extend.MostTasks extend.AllowedShapes
         extend.AllowedSpreads extend.NotTogether extend.TimeRow extend.Cumulative extend.SameCluster
         extend.DifferentClusters extend.Budget extend.NodeClass extend.Formulation extend.Problem extend.Generator
