@@ -13,6 +13,7 @@ from coalloc.api.solving import build_model as build_model
 from coalloc.api.solving import lower_bound as lower_bound
 from coalloc.api.solving import schedule_of_model as schedule_of_model
 from coalloc.api.solving import solve as solve
+from coalloc.api.stepping import Simulation as Simulation
 from coalloc.checker import check as check
 from coalloc.heuristics.registry import policies as policies
 from coalloc.instance import Cluster as Cluster

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
+from coalloc.api.stepping import ReportPosition, Simulation
 from coalloc.documents.arguments import Seed, public
-from coalloc.heuristics.registry import policy_named
-from coalloc.instance import CoallocError, Instance
+from coalloc.instance import Instance
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Position
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
-from coalloc.simulator.routing import RUNNABLE, Broker
-from coalloc.simulator.simulation import simulated
-
-ReportPosition = Callable[[Position], None]
+from coalloc.simulator.routing import Broker
 
 
 @public
@@ -70,6 +66,7 @@ def simulate(
 
     See Also
     --------
+    coalloc.Simulation : Simulate step by step.
     coalloc.policies : List the names of the policies.
     coalloc.compare : Compare policies with each other and with lower bounds.
     coalloc.replay : Run a given schedule with its real durations.
@@ -97,31 +94,17 @@ def simulate(
     >>> list(run.schedule["J1"].nodes)
     ['C1/0', 'C1/1']
     """
-    if seed < 0:
-        raise CoallocError(f"seed: must be an integer of at least 0, got {seed}")
-    chosen: Policy | Broker
-    if isinstance(policy, str):
-        chosen, name = policy_named(policy, policy_options), policy
-    elif policy_options:
-        raise CoallocError(
-            f"policy options require a policy name, got {', '.join(policy_options)} with a policy object"
-        )
-    elif isinstance(policy, type):
-        raise CoallocError(f"policy must be an object, got the type {policy.__name__}; use {policy.__name__}(...)")
-    elif not isinstance(policy, (Policy, Broker)):
-        raise CoallocError(f"policy must be a name or have {RUNNABLE}, got {policy!r}")
-    else:
-        chosen, name = policy, type(policy).__name__
-    return simulated(
+    simulation = Simulation(
         instance,
-        chosen,
-        name=name,
-        options=policy_options,
+        policy,
         passes=passes,
         kill=kill,
         seed=seed,
-        report=progress if callable(progress) else _print_position if progress else None,
+        progress=progress if callable(progress) else _print_position if progress else None,
+        **policy_options,
     )
+    simulation.run()
+    return simulation.result()
 
 
 def _print_position(position: Position) -> None:

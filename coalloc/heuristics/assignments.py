@@ -6,6 +6,8 @@ Every number is of the jobs that were assigned to a site and have not finished.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from typing import Self
 
 from coalloc.instance import Job
 from coalloc.rules.brokering import Prospect
@@ -23,6 +25,13 @@ class Assignments:
         self.num_jobs = [0] * len(states)
         self.tasks = [0] * len(states)
         self.estimates, self.work = RunningSums(len(states)), RunningSums(len(states))
+
+    def copied(self) -> Self:
+        """Return numbers of their own."""
+        twin = copy(self)
+        twin.free, twin.num_jobs, twin.tasks = self.free.copy(), self.num_jobs.copy(), self.tasks.copy()
+        twin.estimates, twin.work = self.estimates.copied(), self.work.copied()
+        return twin
 
     def assign(self, site: int, job: Job) -> None:
         """Count a job in."""
@@ -59,6 +68,14 @@ class Plans:
         self._allocators = [state.allocator("first-fit") for state in states]
         self._plans: list[SitePlan | None] = [None] * len(states)
         self._waits = [RunningSums(len(states)) for _ in NOBODY.waits]
+
+    def copied(self, sites: Sequence[Site]) -> Self:
+        """Return the plans of copies of the sites."""
+        twin = copy(self)
+        twin._states, twin._powers = [site.state for site in sites], [site.power for site in sites]
+        twin._plans = [plan and plan.copied() for plan in self._plans]
+        twin._waits = [sums.copied() for sums in self._waits]
+        return twin
 
     def assign(self, site: int, job: Job) -> None:
         """Plan a job that joins the queue of a site, where there is a plan."""

@@ -9,9 +9,9 @@ section 2.2. Shortest jobs first among those behind it: Tsafrir, Etsion and Feit
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter, le
-from typing import Literal
+from typing import Literal, Self
 
 from coalloc.heuristics.classics import less
 from coalloc.heuristics.over_time import Filling, ShapeFilling
@@ -40,7 +40,7 @@ class Easy:
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     shapes: ShapeChoice = "first"
-    _state: State | None = field(init=False, default=None)
+    _run: object = field(init=False, default=None)
     _has_closings: bool = field(init=False, default=False)
     _is_moldable: bool = field(init=False, default=False)
     _allocator: Allocator = field(init=False)
@@ -56,16 +56,24 @@ class Easy:
 
     def begin(self, state: State) -> None:
         """Forget the run before."""
-        self._state, self._gap, self._has_closings = state, None, state.has_closings
+        self._run, self._gap, self._has_closings = state.run, None, state.has_closings
         self._is_moldable = state.is_moldable
         self._allocator = state.allocator(self.allocation)
         is_pool = len(state.room) == 1 and not state.is_restricted
         self._reserve = reservation_in_pool if is_pool else reservation
         self._waiting = waiting_jobs(self.queue_order, self._allocator.least_time)
 
+    def left(self, state: State, _: Job) -> None:
+        """Take the queue in anew."""
+        self.begin(state)
+
+    def copy(self) -> Self:
+        """Return a policy that decides as this one: what it keeps of a run follows from the state."""
+        return replace(self)
+
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
-        if state is not self._state:
+        if state.run is not self._run:
             self.begin(state)
         if self._has_closings or self._is_moldable:
             return self._over_time(state)

@@ -8,10 +8,12 @@ sections 3.1.1 and 3.1.3.3; errata 8 and 12.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import sub
+from typing import Self
 
 from coalloc.heuristics.over_time import Filling
+from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Choose, RuleName
 from coalloc.rules.orders import Order
@@ -27,18 +29,26 @@ class ListPolicy:
     skip: bool = False
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
-    _state: State | None = field(init=False, default=None)
+    _run: object = field(init=False, default=None)
     _has_closings: bool = field(init=False, default=False)
     _waiting: WaitingJobs = field(init=False)
 
     def begin(self, state: State) -> None:
         """Forget the run before."""
-        self._state, self._has_closings = state, state.has_closings
+        self._run, self._has_closings = state.run, state.has_closings
         self._waiting = waiting_jobs(self.queue_order, state.allocator(self.allocation).least_time)
+
+    def left(self, state: State, _: Job) -> None:
+        """Take the queue in anew."""
+        self.begin(state)
+
+    def copy(self) -> Self:
+        """Return a policy that decides as this one: what it keeps of a run follows from the state."""
+        return replace(self)
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now."""
-        if state is not self._state:
+        if state.run is not self._run:
             self.begin(state)
         if self._has_closings:
             return self._beside_closings(state)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from operator import attrgetter, le
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 from coalloc.heuristics.classics import less
 from coalloc.instance import Job
@@ -61,7 +62,7 @@ class Conservative:
     compression: Compression = "start"
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
-    _state: State | None = field(init=False, default=None)
+    _run: object = field(init=False, default=None)
     _timeline: Timeline[int] = field(init=False)
     _places: list[_Place] = field(init=False, default_factory=list)
     """The reservations, by start."""
@@ -70,15 +71,33 @@ class Conservative:
     _held: dict[str, Allocation] = field(init=False, default_factory=dict)
     """What each running job takes of the room."""
     _num_arrived: int = field(init=False, default=0)
+    _is_looser: bool = field(init=False, default=False)
+    """Whether a reservation was given up since the last pass."""
 
     def begin(self, state: State) -> None:
         """Forget the run before."""
-        self._state, self._places, self._num_arrived = state, [], 0
+        self._run, self._places, self._num_arrived = state.run, [], 0
         self._expect_what_runs(state)
+
+    def left(self, _: State, job: Job) -> None:
+        """Give back what is reserved for a job that leaves the queue: others may move forward."""
+        place = next((place for place in self._places if place.job.id == job.id), None)
+        if place is not None:
+            self._places.remove(place)
+            self._timeline.give_back(place.start, place.end, place.counts)
+            self._is_looser = True
+
+    def copy(self) -> Self:
+        """Return a policy of its own with the same reservations."""
+        twin = copy(self)
+        if self._run is not None:
+            twin._timeline = self._timeline.copy()
+        twin._places, twin._ends, twin._held = self._places.copy(), self._ends.copy(), self._held.copy()
+        return twin
 
     def decide(self, state: State) -> list[Start | Wake]:
         """Return the jobs whose reservations have come, and the next one's time where nothing is to happen then."""
-        if state is not self._state:
+        if state.run is not self._run:
             self.begin(state)
         allocator = state.allocator(self.allocation)
         if self._is_late(state):
@@ -107,10 +126,11 @@ class Conservative:
         self._timeline = state.timeline((max(now, run.estimated_end), run.taken) for run in running)
 
     def _has_gained(self, state: State) -> bool:
-        """Give back what jobs hold in vain that have ended before their estimates; return whether there are any."""
+        """Give back what jobs hold in vain that have ended before their estimates; return whether room was gained."""
+        has_gained, self._is_looser = self._is_looser, False
         if len(self._ends) == len(state.running):
-            return False
-        running, now, has_gained = {run.job.id for run in state.running}, state.now, False
+            return has_gained
+        running, now = {run.job.id for run in state.running}, state.now
         for ended in [job for job in self._ends if job not in running]:
             end, counts = self._ends.pop(ended), self._held.pop(ended)
             if end > now:

@@ -8,8 +8,9 @@ grid, sections 2.1 and 4; errata 25 to 28 and 36.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from coalloc.documents.text import quoted
 from coalloc.heuristics.assignments import Assignments, Plans
@@ -96,6 +97,13 @@ class Grid:
                 self._assignments.assign(site.number, running.job)
                 if self._plans is not None:
                     self._plans.start(site.number, running)
+
+    def copy(self, sites: Sequence[Site]) -> Self:
+        """Return a broker of its own over copies of the sites."""
+        twin = copy(self)
+        twin._assignments = self._assignments.copied()
+        twin._plans = None if self._plans is None else self._plans.copied(sites)
+        return twin
 
     def route(self, sites: Sequence[Site], job: Job) -> Site:
         """Return the site that the strategy chooses; where only one is large enough nothing need be looked at."""

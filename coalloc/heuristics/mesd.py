@@ -11,10 +11,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import gt, or_, sub
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from coalloc.heuristics.over_time import Admission, counts_of, timeline_of
 from coalloc.heuristics.plans import Admits, Planned, Turns, always
@@ -60,6 +61,16 @@ class Mesd:
                 "policy 'mesd' does not support memory limits on nodes with several cores, and the jobs may exceed them"
             )
         self._plan, self._left = Turns(), None
+
+    def left(self, _: State, job: Job) -> None:
+        """Take a job off the plan that leaves the queue."""
+        self._plan, self._left = self._plan.without(job.id), None
+
+    def copy(self) -> Self:
+        """Return a policy of its own with the same plan."""
+        twin = copy(self)
+        twin._plan = self._plan.copied()
+        return twin
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs of the batch that can start; once all have, plan the queue and go on."""

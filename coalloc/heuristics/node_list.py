@@ -7,8 +7,9 @@ fixed order of the nodes, that has room. Source: PCBE, Tables 4.1 and 4.2; errat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from coalloc.heuristics.classics import less
 from coalloc.heuristics.over_time import Admission
@@ -58,6 +59,10 @@ class NodeList:
     scope: Scope = field(init=False, default="node")
     _platform: Platform | None = field(init=False, default=None, repr=False)
     _nodes: Sequence[int] = field(init=False, default=(), repr=False)
+
+    def copy(self) -> Self:
+        """Return a policy of its own over the same nodes."""
+        return copy(self)
 
     def decide(self, state: State) -> Iterator[Start]:
         """Yield the jobs that start now."""

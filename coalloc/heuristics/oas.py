@@ -12,9 +12,10 @@ those of a solver that a clock stops. Source: thesis, section 3.2; errata 5.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from operator import sub
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from coalloc.documents.values import Count
 from coalloc.heuristics.over_time import Admission
@@ -57,6 +58,15 @@ class Oas:
     def begin(self, _: State) -> None:
         """Forget the plan of an earlier run."""
         self._plan, self._is_stale, self._expected = [], False, {}
+
+    def left(self, _: State, job: Job) -> None:
+        """Plan anew without a job that leaves the queue."""
+        self._plan = [planned for planned in self._plan if planned.job_id != job.id]
+        self._is_stale = True
+
+    def copy(self) -> Self:
+        """Return a policy of its own with the same plan."""
+        return copy(self)
 
     def decide(self, state: State) -> Sequence[Start]:
         """Return the jobs of the plan that can start, once it is made anew where there is news."""

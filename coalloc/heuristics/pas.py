@@ -9,8 +9,9 @@ links, or memory, loses the job selected last; a single one that does not fit wa
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from coalloc.documents.values import Count
 from coalloc.heuristics.over_time import Admission
@@ -77,6 +78,10 @@ class Pas:
     def begin(self, _: State) -> None:
         """Count anew what is not proven."""
         self._unproven = 0
+
+    def copy(self) -> Self:
+        """Return a policy of its own with the same count."""
+        return copy(self)
 
     def decide(self, state: State) -> Sequence[Start]:
         """Return the jobs of the package, all of which start now."""

@@ -8,8 +8,9 @@ first. Source: PCBE, sections 3.1 and 3.2, algorithms 1 and 2, codes 3.1 to 3.6;
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,10 @@ class Pcbe:
     scope: Scope = field(init=False, default="node")
     _platform: Platform | None = field(init=False, default=None, repr=False)
     _nodes: Nodes = field(init=False, repr=False)
+
+    def copy(self) -> Self:
+        """Return a policy of its own over the same nodes."""
+        return copy(self)
 
     def decide(self, state: State) -> Iterator[Start]:
         """Yield the jobs that fit, in order, each on its best node."""

@@ -9,8 +9,9 @@ Source: thesis, section 3.3.1; errata 5 and 18.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from operator import sub
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import Processors, indices_of
@@ -83,6 +84,19 @@ class Turns:
         for place in reversed(range(len(self._plan))):
             for processor in indices_of(self._plan[place].processors):
                 self._turns.setdefault(processor, []).append(place)
+
+    def without(self, job_id: str) -> Turns:
+        """Return the plan of the jobs that have not started, but for one."""
+        waiting = {place for turns in self._turns.values() for place in turns}
+        plan = enumerate(self._plan)
+        return Turns(planned for place, planned in plan if place in waiting and planned.job_id != job_id)
+
+    def copied(self) -> Self:
+        """Return a plan of its own that is as far."""
+        twin = copy(self)
+        twin._missing, twin._held_back = self._missing.copy(), self._held_back.copy()
+        twin._turns = {processor: turns.copy() for processor, turns in self._turns.items()}
+        return twin
 
     def __bool__(self) -> bool:
         """Return whether some job has not started."""

@@ -5,6 +5,8 @@ A plain sum keeps what rounding has left of terms that are long gone: sites that
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class RunningSums:
     """Several sums of floats in twice their precision; a total is 0 where no term but 0 is left.
@@ -20,6 +22,12 @@ class RunningSums:
         self.totals = [0.0] * count
         self._rests = [0.0] * count
         self._num_terms = [0] * count
+
+    def copied(self) -> Self:
+        """Return sums of their own."""
+        twin = type(self)(0)
+        twin.totals, twin._rests, twin._num_terms = self.totals.copy(), self._rests.copy(), self._num_terms.copy()
+        return twin
 
     def add(self, place: int, term: float) -> None:
         """Add a term to a sum."""

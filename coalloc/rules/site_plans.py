@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from typing import NamedTuple
+from copy import copy
+from typing import NamedTuple, Self
 
 from coalloc.instance import Job
 from coalloc.rules.brokering import Waits
@@ -66,6 +67,12 @@ class SitePlan:
         self._placed: dict[str, PlannedJob] = {}
         self._summary: Summary | None = NOBODY
         """That of all jobs placed; None where it has to be made anew of them."""
+
+    def copied(self) -> Self:
+        """Return a plan of its own."""
+        twin = copy(self)
+        twin._times, twin._free, twin._placed = self._times.copy(), self._free.copy(), self._placed.copy()
+        return twin
 
     @property
     def summary(self) -> Summary:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from coalloc.instance import Job, LocalUser, Platform, Sharing
 from coalloc.instance.rounding import capacity_limit
@@ -86,6 +88,14 @@ class SharedNodes:
         self._uses: dict[int, MemoryUse] = {}
         self.touched: set[int] = set()
         self._instant = 0
+
+    def copied(self) -> Self:
+        """Return the nodes with all that is on them as something of its own."""
+        twin = copy(self)
+        twin.nodes = tuple(replace(node, tasks=node.tasks.copy()) for node in self.nodes)
+        twin.jobs = {index: copy(job) for index, job in self.jobs.items()}
+        twin._uses, twin.touched = self._uses.copy(), self.touched.copy()
+        return twin
 
     def enter(self, index: int, job: Job, nodes: Sequence[int]) -> None:
         """Put one task of a job that starts on each of some nodes."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from heapq import heappop, heappush
-from itertools import repeat
-from typing import Any, Literal, Protocol, get_args
+from copy import copy
+from heapq import heapify, heappop, heappush
+from itertools import repeat, tee
+from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
 
@@ -76,7 +77,8 @@ class Clock:
     ) -> None:
         self.now = 0.0
         self.base = base
-        self._changes = enumerate(changes)
+        (self._changes,) = tee(enumerate(changes), 1)
+        self._has_begun = False
         self._kinds = ORDERS[passes]
         self._end_rank, self._arrival_rank, self._wake_rank = map(self._kinds.index, ("end", "arrival", "wake"))
         self._change_ranks = self._kinds.index("leaving"), self._kinds.index("coming")
@@ -86,9 +88,13 @@ class Clock:
         self._wakes: set[tuple[float, int]] = set()
         order = np.argsort(arrivals, kind="stable")
         jobs, times = order.data, np.asarray(arrivals, dtype=float)[order].data
-        self._arrivals: Iterator[Entry] = zip(times, repeat(self._arrival_rank), jobs, repeat(0.0), jobs, strict=False)
+        entries = zip(times, repeat(self._arrival_rank), jobs, repeat(0.0), jobs, strict=False)
+        self._arrivals: Iterator[Entry]
+        (self._arrivals,) = tee(entries, 1)
         self._coming = next(self._arrivals, END_OF_TIME)
         """The next arrival, which never enters the heap: half of all that happens is known in order beforehand."""
+        self._forgotten = set[int]()
+        """Jobs whose arrivals are still in the row, and never happen."""
 
     @property
     def tolerance(self) -> float:
@@ -116,43 +122,80 @@ class Clock:
             self._wakes.add((time, site))
             heappush(self._heap, (time, self._wake_rank, site, 0.0, site))
 
-    def instants(self, handlers: Mapping[Kind, Handler]) -> Iterator[None]:
-        """Let everything happen that is still to come, in order; yield after each instant.
+    def forget_arrival(self, job: int) -> None:
+        """Let an arrival that is still to come not happen."""
+        others = [entry for entry in self._heap if entry[1] != self._arrival_rank or entry[4] != job]
+        if len(others) < len(self._heap):
+            self._heap[:] = others
+            heapify(self._heap)
+        else:
+            self._forgotten.add(job)
+            self._skip_forgotten()
 
-        The handlers say what happens, and the clock goes with it. What they ask for, or expect, happens in its turn.
+    def next_time(self) -> float:
+        """Return when something happens next, s; infinity where nothing is to come."""
+        self._begin()
+        heap, ends = self._heap, self._ends
+        while heap[0][1] == self._end_rank and ends.get(heap[0][4]) != heap[0][0]:
+            heappop(heap)
+        return min(heap[0][0], self._coming[0])
+
+    def copied(self) -> Self:
+        """Return a clock that goes on from here by itself."""
+        twin = copy(self)
+        twin._changes, twin._arrivals = copy(self._changes), copy(self._arrivals)
+        twin._heap, twin._ends = self._heap.copy(), self._ends.copy()
+        twin._wakes, twin._forgotten = self._wakes.copy(), self._forgotten.copy()
+        return twin
+
+    def handlers(self, by_kind: Mapping[Kind, Handler]) -> tuple[Handler, ...]:
+        """Return what lets things happen, as :meth:`advance` takes it."""
+        return tuple(map(by_kind.__getitem__, self._kinds))
+
+    def advance(self, handle: Sequence[Handler]) -> bool:
+        """Let all happen that comes at the next instant, in order; return False where nothing is to come.
+
+        What :meth:`handlers` made of the handlers says what happens, and the clock goes with it. What they ask for, or
+        expect, happens in its turn.
         """
-        heap, ends, arrivals, is_batch = self._heap, self._ends, self._arrivals, self._is_batch
-        end_rank, wake_rank = self._end_rank, self._wake_rank
-        base, tolerance, latest = self.base, self.base.tolerance, self.base.latest
-        handle = [handlers[kind] for kind in self._kinds]
-        self._push_next_change()
+        if not self._has_begun:
+            self._begin()
+        heap, ends = self._heap, self._ends
         while True:
             if self._coming < heap[0]:
                 entry = time, rank, _, _, what = self._coming
-                self._coming = next(arrivals, END_OF_TIME)
-            else:
-                entry = time, rank, _, _, what = heap[0]
-                if entry is END_OF_TIME:
-                    return
-                heappop(heap)
-                if rank == end_rank:
-                    if ends.get(what) != time:
-                        continue
-                else:
-                    self._follow_up(rank)
-            limit = time + (tolerance if time <= latest else base.tolerance_at(time)) if is_batch else -math.inf
+                self._next_arrival()
+                break
+            entry = time, rank, _, _, what = heap[0]
+            if entry is END_OF_TIME:
+                return False
+            heappop(heap)
+            if rank != self._end_rank:
+                self._follow_up(rank)
+                break
+            if ends.get(what) == time:
+                break
+        base, limit = self.base, -math.inf
+        if self._is_batch:
+            limit = time + (base.tolerance if time <= base.latest else base.tolerance_at(time))
+        if heap[0][0] <= limit or self._coming[0] <= limit:
+            self._happen([(rank, entry)], limit, handle)
+        else:  # alone, as most are
+            self.now = time
+            if rank == self._end_rank:
+                del ends[what]
+            elif rank == self._wake_rank:
+                self._wakes.remove((time, what))
+            handle[rank](what)
             if heap[0][0] <= limit or self._coming[0] <= limit:
-                self._happen([(rank, entry)], limit, handle)
-            else:  # alone, as most are
-                self.now = time
-                if rank == end_rank:
-                    del ends[what]
-                elif rank == wake_rank:
-                    self._wakes.remove((time, what))
-                handle[rank](what)
-                if heap[0][0] <= limit or self._coming[0] <= limit:
-                    self._happen([], limit, handle)
-            yield
+                self._happen([], limit, handle)
+        return True
+
+    def _begin(self) -> None:
+        """Ask for the first change, once."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._push_next_change()
 
     def _happen(self, due: list[tuple[int, Entry]], limit: float, handle: Sequence[Handler]) -> None:
         """Let happen what is due and all that comes up to ``limit`` (s), whatever the times, by kind first."""
@@ -164,7 +207,7 @@ class Clock:
                 heappush(due, (entry[1], entry))
             while self._coming[0] <= limit:
                 heappush(due, (self._arrival_rank, self._coming))
-                self._coming = next(self._arrivals, END_OF_TIME)
+                self._next_arrival()
             rank, (time, _, _, _, what) = heappop(due)
             if rank == self._end_rank:
                 if self._ends.get(what) != time:
@@ -174,6 +217,18 @@ class Clock:
                 self._wakes.remove((time, what))
             self.now = max(self.now, time)
             handle[rank](what)
+
+    def _next_arrival(self) -> None:
+        """Look at the next arrival of the row."""
+        self._coming = next(self._arrivals, END_OF_TIME)
+        if self._forgotten:
+            self._skip_forgotten()
+
+    def _skip_forgotten(self) -> None:
+        """Pass over the arrivals of the row that are not to happen."""
+        while self._coming[4] in self._forgotten:
+            self._forgotten.remove(self._coming[4])
+            self._coming = next(self._arrivals, END_OF_TIME)
 
     def _follow_up(self, rank: int) -> None:
         """Push the next change after a change: there is one at most, so the heap stays small."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
+from copy import copy
+from typing import Self
 
 from coalloc.instance import Job, Platform
 from coalloc.problem.allocation import is_coallocated
@@ -35,6 +37,13 @@ class Contention:
     def loads(self) -> tuple[float, ...]:
         """What jobs put on each link together, MB/s, shape ``(num_links,)``."""
         return tuple(self._totals)
+
+    def copied(self) -> Self:
+        """Return the loads as something of its own."""
+        twin = copy(self)
+        twin._members, twin._totals = [dict(members) for members in self._members], self._totals.copy()
+        twin._loads = self._loads.copy()
+        return twin
 
     def enter(self, index: int, job: Job, processors: Processors) -> Collection[int] | None:
         """Let a job load its links; return the jobs on saturated ones, None where it loads no link."""

@@ -1,4 +1,4 @@
-"""The event simulator: one loop over the instants of a clock, and a scheduling pass at the sites they concern.
+"""The event simulator: it goes from scheduling pass to scheduling pass, and its state is one object that can be copied.
 
 What happens at an instant, and in which order, says :mod:`coalloc.simulator.clock`; a :class:`Site` has queue,
 processors, running jobs and policy; :mod:`coalloc.simulator.progress` says how fast jobs advance. No start that a
@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from heapq import merge
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +21,7 @@ from coalloc.documents.columns import column
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resources
 from coalloc.problem.execution import execution_time
-from coalloc.simulator.clock import Change, Clock, Handler, Kind, Passes
+from coalloc.simulator.clock import Change, Clock, Passes
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
 from coalloc.simulator.gangs import Gang
@@ -26,11 +29,12 @@ from coalloc.simulator.interruption import Interrupts, noted_interrupts
 from coalloc.simulator.node_sharing import refuse_unshared, sharing_of, user_changes
 from coalloc.simulator.occupancy import refuse_too_large, refuse_unplaceable
 from coalloc.simulator.outlook import Reserved, Shutting
-from coalloc.simulator.policy import Running, as_described
+from coalloc.simulator.policy import Policy, Running, as_described
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, Source
 from coalloc.simulator.readiness import Event, Readiness
-from coalloc.simulator.routing import HearsBeginning, HearsEnds, HearsStarts, Router
+from coalloc.simulator.record import Record
+from coalloc.simulator.routing import CopiesSites, HearsBeginning, HearsEnds, HearsStarts, Router
 from coalloc.simulator.site import Partition, Site
 
 PASSES_PER_REPORT = 1_000
@@ -42,10 +46,20 @@ MAX_IDLE_INSTANTS = 1_000_000
 MAX_KNOWN = 100_000
 """Sets of processors that are remembered, so that jobs share equal ones."""
 
+Stage = Literal["coming", "waiting", "running", "ended"]
+"""How far a job is."""
+
 SPREAD = frozenset({"max_clusters", "min_tasks_per_cluster", "slices", "level"})
 """Features that restrict how the tasks of a job are spread over clusters."""
 PLACED = frozenset({"eligible", "requires", "resources"}) | SPREAD
 """Features, besides memory, that restrict where the tasks of a job run."""
+
+
+COPIED = (
+    *("_present", "_shapes", "_running", "_ends", "_reserved_jobs", "_reserved", "_homes", "_killed", "_others"),
+    *("_held_back", "_arrived"),
+)
+"""What an engine knows of jobs, and copies when it is copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +150,7 @@ class Engine:
             raise CoallocError(f"a simulation with {len(partitions)} sites requires a router")
         instance = as_resources(instance)
         self._jobs = instance.jobs
-        self._present: dict[int, Job] = {}
+        self._killed, self._present = set[int](), dict[int, Job]()
         """The jobs from arrival to end; those of several shapes, once they have started, in the one they run in."""
         self._shapes: dict[int, int] = {}
         self._is_moldable = "shapes" in instance.features
@@ -155,9 +169,7 @@ class Engine:
         self._is_steady = not sources and "times" not in instance.features
         """Whether a job takes as long as its processors say, whatever happens meanwhile."""
         self._sites = self._made(partitions, instance, np.random.default_rng(seed))
-        self._router = router
-        self._hears_starts = router if isinstance(router, HearsStarts) else None
-        self._hears_ends = router if isinstance(router, HearsEnds) else None
+        self._take_router(router)
         part = partitions[0].policy.scope if len(partitions) == 1 else "site"
         narrowest = [min(j.in_shapes, key=lambda s: s.tasks) for j in self._jobs] if self._is_moldable else self._jobs
         refuse_too_large(narrowest, max(site.largest_job for site in self._sites), part)
@@ -165,31 +177,76 @@ class Engine:
             refuse_unplaceable(narrowest, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
         self._running: dict[int, Running] = {}
-        self._reserved_jobs: dict[int, Job] = {}
+        self._ends: dict[int, float] = {}
+        """When each running job, and each reserved one, is expected to end, s."""
+        self._reserved_jobs: dict[int, tuple[Job, Processors]] = {}
         self._reserved: set[int] = set()
         """The running jobs that start later and have not ended, and which of them have begun."""
         self._readiness = Readiness.of(instance)
         self._held_back, self._arrived = set[int](), set[int]()
         """Jobs that have arrived and wait for others, and those of gangs that wait for the others of it at most."""
-        self._handlers: Mapping[Kind, Handler] = {
-            "end": self._end,
-            "leaving": self._change,
-            "coming": self._change,
-            "arrival": self._arrive_if_ready if self._readiness else self._arrive,
-            "wake": self._wake,
-        }
         self._refuse_large_gangs(part)
-        self._ended, self._idle_instants, self._num_instants = 0, 0, 0
+        self._num_jobs = self._next_index = len(self._jobs) + len(instance.running)
+        self._others: dict[int, Job] = {}
+        """Jobs that were submitted or changed during the run."""
+        self._ended, self._idle_instants, self._num_instants, self._is_open = 0, 0, 0, False
+        """Jobs that have ended, instants, and whether something has happened at one whose end has not been seen to."""
         self._interrupts = Interrupts()
-
-        size = len(self._jobs) + len(instance.running)
-        self._homes = self._sites[:1] * size
-        """The site of each job; where there are several, from its arrival on."""
-        self._starts, self._ends = [math.nan] * size, [math.nan] * size
-        self._processors: list[Processors] = [0] * size
-        self._known_processors: dict[Processors, Processors] = {}
-        self._killed: set[int] = set()
+        self._homes: dict[int, int] = {}
+        """The site of each job, by number, where there are several: from its arrival to its end."""
+        self._record, self._known_processors = Record(), dict[Processors, Processors]()
         self._start_running_jobs(instance)
+        self._listen()
+
+    def _listen(self) -> None:
+        """Handle what the clock lets happen."""
+        self._handle = self._clock.handlers(
+            {
+                "end": self._end,
+                "leaving": self._change,
+                "coming": self._change,
+                "arrival": self._arrive_if_ready if self._readiness else self._arrive,
+                "wake": self._wake,
+            }
+        )
+
+    @property
+    def sites(self) -> Sequence[Site]:
+        """The sites of the run."""
+        return self._sites
+
+    def copied(self, policy: Callable[[Policy], Policy], *, is_trial: bool = False) -> Engine:
+        """Return an engine of its own that goes on from here; ``policy`` copies those of the sites.
+
+        A trial has no router. Raises :class:`CoallocError` where the broker of the sites cannot be copied.
+        """
+        twin = copy(self)
+        twin._clock, twin._contention = self._clock.copied(), self._contention.copied()
+        twin._sharing = None if self._sharing is None else self._sharing.copied()
+        twins: dict[object, Source | None] = {self._contention: twin._contention, self._sharing: twin._sharing}
+        twin._progress = self._progress.copied([twins.get(s) or s.copied() for s in self._progress.sources])
+        rng = deepcopy(self._sites[0].state.rng)
+        shared = twin._clock, twin._contention, twin._sharing, rng
+        twin._sites = [site.copied(policy(site.policy), *shared) for site in self._sites]
+        twin._interrupts = Interrupts()
+        for name in COPIED:
+            setattr(twin, name, getattr(self, name).copy())
+        twin._readiness = None if self._readiness is None else self._readiness.copied()
+        twin._record = self._record.copied()
+        if is_trial:
+            twin._take_router(None)
+        elif self._router is not None:
+            if not isinstance(self._router, CopiesSites):
+                raise CoallocError(f"the broker {type(self._router).__name__} cannot branch: it has no copy(sites)")
+            twin._take_router(self._router.copy(twin._sites))
+        twin._listen()
+        return twin
+
+    def _take_router(self, router: Router | None) -> None:
+        """Let a router send jobs to the sites, and be told of them."""
+        self._router = router
+        self._hears_starts = router if isinstance(router, HearsStarts) else None
+        self._hears_ends = router if isinstance(router, HearsEnds) else None
 
     def _refuse_large_gangs(self, part: str) -> None:
         """Raise for jobs that start together and find too little room for that."""
@@ -203,7 +260,7 @@ class Engine:
         """Where the run is."""
         running = len(self._running)
         waiting = sum(site.num_waiting for site in self._sites)
-        coming = len(self._starts) - self._ended - running - waiting
+        coming = self._num_jobs - self._ended - running - waiting
         return Position(self._clock.now, self._ended, running, waiting, coming)
 
     def run(self) -> Run:
@@ -218,9 +275,17 @@ class Engine:
         Interrupted
             At Ctrl-C.
         """
+        with self.watched():
+            self.begin()
+            self.go_on()
+        return self.facts(range(len(self._jobs)))
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Stop at Ctrl-C whoever catches it, and say where the run was when something is raised."""
         try:
             with noted_interrupts() as self._interrupts:
-                self._loop()
+                yield
         except KeyboardInterrupt as interrupt:
             raise interrupt if isinstance(interrupt, Interrupted) else Interrupted(self.position) from None
         except PolicyError:
@@ -228,17 +293,25 @@ class Engine:
         except Exception as error:
             error.add_note(str(self.position))
             raise
-        for facts in (self._starts, self._ends, self._processors):
-            del facts[len(self._jobs) :]  # in place: a long run is copied nowhere
+
+    def go_on(self, until: float = math.inf) -> None:
+        """Let the policies decide at all passes up to a time, s."""
+        while (site := self.next_pass(until)) is not None:
+            self.decide(site)
+
+    def facts(self, jobs: Sequence[int]) -> Run:
+        """Return what has happened to some jobs, all of which have ended, in their order."""
+        starts, ends, processors = self._record.of(jobs)
+        place = {index: place for place, index in enumerate(jobs)} if self._killed or self._shapes else {}
         return Run(
-            self._starts,
-            self._ends,
-            self._processors,
-            frozenset(self._killed),
-            self._shapes,
-            sum(len(site.decision_times) for site in self._sites),
-            sum(sum(site.decision_times) for site in self._sites),
-            max(max(site.decision_times, default=0.0) for site in self._sites),
+            starts,
+            ends,
+            processors,
+            frozenset(place[index] for index in self._killed if index in place),
+            {place[index]: shape for index, shape in self._shapes.items()},
+            sum(site.num_decisions for site in self._sites),
+            sum(site.decision_total for site in self._sites),
+            max(site.decision_max for site in self._sites),
         )
 
     def _made(self, partitions: Sequence[Partition], instance: Instance, rng: np.random.Generator) -> list[Site]:
@@ -273,47 +346,57 @@ class Engine:
                     )
         return sites
 
-    # -------------------------------------------------------------------------- the loop
+    # -------------------------------------------------------------------------- from pass to pass
 
-    def _loop(self) -> None:
-        sites, running, num_jobs = self._sites, self._running, len(self._starts)
-        is_followed = self._report is not None or self._sharing is not None
-        self._begin()
-        for _ in self._clock.instants(self._handlers):
-            if self._is_per_event:
-                self._end_as_estimated()
-            for site in sites:
-                if site.is_due:
-                    site.is_due = False
-                    if site.queue and (site.power is None or site.is_up):
-                        self._pass(site)
-            if is_followed:
-                self._end_instant()
-            if not running and not self._reserved_jobs:
-                if self._ended == num_jobs:
-                    return
-                self._refuse_idleness()
-        if self._ended < num_jobs:
-            raise self._stuck()
-
-    def _end_instant(self) -> None:
-        """Let shared nodes settle after all that has happened at an instant, and report where the run is."""
-        if self._sharing is not None:
-            self._expect(self._progress.updated(self._sharing.settle(), self._clock.now))
-        self._num_instants += 1
-        if self._report is not None and self._num_instants % PASSES_PER_REPORT == 0:
-            self._report(self.position)
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Let policies and router begin a run."""
         for site in self._sites:
             site.begin()
         if isinstance(self._router, HearsBeginning):
             self._router.begin(self._sites)
 
-    def _pass(self, site: Site) -> None:
+    def next_pass(self, until: float = math.inf) -> Site | None:
+        """Go on to the next scheduling pass, and return its site.
+
+        Returns None where all jobs have ended, or there is no pass up to a time (s), to which the clock goes.
+        """
+        clock, sites, running, handle = self._clock, self._sites, self._running, self._handle
+        is_followed, is_bounded = self._report is not None or self._sharing is not None, until < math.inf
+        while True:
+            for site in sites:
+                if site.is_due:
+                    site.is_due = False
+                    if site.queue and (site.power is None or site.is_up):
+                        self._is_open = True
+                        return site
+            if is_followed and self._is_open:
+                self._end_instant()
+            if not running and not self._reserved_jobs:
+                if self._ended == self._num_jobs:
+                    return None
+                self._refuse_idleness()
+            if is_bounded and clock.next_time() > until:
+                clock.now = max(clock.now, until)
+                return None
+            if not clock.advance(handle):
+                if self._ended < self._num_jobs:
+                    raise self.stuck()
+                return None
+            self._is_open = True
+            if self._is_per_event:
+                self._end_as_estimated()
+
+    def _end_instant(self) -> None:
+        """Let shared nodes settle after all that has happened at an instant, and report where the run is."""
+        self._is_open = False
+        if self._sharing is not None:
+            self._expect(self._progress.updated(self._sharing.settle(), self._clock.now))
+        self._num_instants += 1
+        if self._report is not None and self._num_instants % PASSES_PER_REPORT == 0:
+            self._report(self.position)
+
+    def decide(self, site: Site) -> None:
         """Let the policy of a site decide, and do what it says."""
-        num_starts, num_wakes = 0, 0
         try:
             try:
                 decisions = site.decide()
@@ -321,20 +404,35 @@ class Engine:
                     raise KeyboardInterrupt
             except KeyboardInterrupt:
                 raise Interrupted(self.position, type(site.policy).__name__) from None
-            for decision in decisions:
-                if isinstance(decision, Start):
-                    self._start(site, decision)
-                    num_starts += 1
-                else:
-                    self._clock.wake(site.number, wake_time(decision, self._clock.now))
-                    num_wakes += 1
-            num_waiting = len(site.queue)  # those that start now are still in it
-            if num_wakes > num_waiting:
-                raise DecisionError(
-                    f"decide(state) may return at most {num_waiting} coalloc.extend.Wake, one per waiting job, got more"
-                )
+            self._do(site, decisions)
         except DecisionError as error:
             raise self._fault(site, str(error)) from None
+
+    def carry_out(self, site: Site, decisions: Sequence[object]) -> None:
+        """Do what somebody else than its policy decided for a site, or raise and do nothing."""
+        try:
+            if len(decisions) > 1 or not self._is_steady or self._readiness is not None:
+                trial = self.copied(lambda policy: policy, is_trial=True)
+                trial._do(trial.sites[site.number], decisions)
+            self._do(site, decisions)
+        except DecisionError as error:
+            raise self._fault(site, str(error)) from None
+
+    def _do(self, site: Site, decisions: Iterable[object]) -> None:
+        """Do what was decided for a site."""
+        num_starts, num_wakes = 0, 0
+        for decision in decisions:
+            if isinstance(decision, Start):
+                self._start(site, decision)
+                num_starts += 1
+            else:
+                self._clock.wake(site.number, wake_time(decision, self._clock.now))
+                num_wakes += 1
+        num_waiting = len(site.queue)  # those that start now are still in it
+        if num_wakes > num_waiting:
+            raise DecisionError(
+                f"decide(state) may return at most {num_waiting} coalloc.extend.Wake, one per waiting job, got more"
+            )
         if num_starts:
             self._idle_instants = 0
             site.leave_queue()
@@ -351,6 +449,90 @@ class Engine:
                 f"the policy never starts the waiting jobs ({site.num_waiting}): no job has run, arrived or started "
                 f"in {MAX_IDLE_INSTANTS:,} consecutive scheduling passes",
             )
+
+    # -------------------------------------------------------------------------- jobs that come, change and go
+
+    @property
+    def now(self) -> float:
+        """The clock, s."""
+        return self._clock.now
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all jobs have ended."""
+        return self._ended == self._num_jobs
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether something is still to happen."""
+        return self._clock.next_time() < math.inf or any(site.is_due for site in self._sites)
+
+    def submit(self, job: Job) -> int:
+        """Take in a job that arrives now or later; return its index."""
+        self._refuse_unable(job)
+        index, self._next_index = self._next_index, self._next_index + 1
+        self._num_jobs += 1
+        self._others[index] = job
+        self._arrange(index, job)
+        return index
+
+    def change(self, index: int, job: Job) -> None:
+        """Let a job be another that has not started: one that waits joins the queue again."""
+        self._refuse_tied(index)
+        self._refuse_unable(job)
+        self._remove(index)
+        self._others[index] = job
+        self._arrange(index, job)
+
+    def cancel(self, index: int) -> bool:
+        """Kill a job if it runs, else let it never have been; return whether it ran."""
+        if index in self._running:
+            site = self._home(index)
+            self._stop(site, index)
+            site.is_due = True
+            return True
+        self._refuse_tied(index)
+        self._remove(index)
+        self._num_jobs -= 1
+        return False
+
+    def stage(self, index: int) -> Stage:
+        """Return how far a job is."""
+        if index in self._running:
+            return "running"
+        if index in self._present:
+            return "waiting"
+        return "ended" if self._record.has(index) else "coming"
+
+    def _arrange(self, index: int, job: Job) -> None:
+        """Let a job arrive when it says, or now."""
+        if job.arrival <= self._clock.now:
+            self._arrive(index)
+        else:
+            self._clock.expect_arrival(index, job.arrival)
+
+    def _remove(self, index: int) -> None:
+        """Take a job off the queue, or let it not arrive."""
+        if self.stage(index) == "waiting":
+            self._home(index).withdraw(self._present.pop(index).id)
+        else:
+            self._clock.forget_arrival(index)
+
+    def _refuse_unable(self, job: Job) -> None:
+        """Raise for a job that could never start."""
+        part = self._sites[0].policy.scope if len(self._sites) == 1 else "site"
+        narrowest = [min(job.in_shapes, key=lambda shape: shape.tasks)]
+        refuse_too_large(narrowest, max(site.largest_job for site in self._sites), part)
+        if self._sharing is None:
+            refuse_unplaceable(narrowest, lambda job: max(site.most_tasks(job) for site in self._sites), part)
+
+    def _refuse_tied(self, index: int) -> None:
+        """Raise for a job that has not started and waits for others, or others for it, or that a broker has placed."""
+        ready = self._readiness
+        tied = ready is not None and (index in ready.waits or index in ready.gang_of or ready.is_awaited(index))
+        if tied or (self._router is not None and self.stage(index) == "waiting"):
+            why = "it waits for other jobs, or others for it" if tied else "a broker has assigned it to a site"
+            raise CoallocError(f"the job cannot be changed or cancelled before it starts: {why}")
 
     # -------------------------------------------------------------------------- what happens
 
@@ -374,24 +556,24 @@ class Engine:
     def _arrive(self, index: int) -> None:
         """Let a job arrive at a site."""
         self._idle_instants = 0
-        job = self._described(index)
+        job, site = self._described(index), self._sites[0]
         if self._router is not None:
-            self._homes[index] = self._routed(job, self._router)
-        self._homes[index].arrive(index, job)
+            site = self._routed(job, self._router)
+            self._homes[index] = site.number
+        site.arrive(index, job)
 
     def _arrive_together(self, gang: Gang) -> None:
         """Let the jobs of a gang arrive at a site as one."""
         members = list(map(self._described, gang.members))
-        whole = gang.merged(members)
+        whole, site = gang.merged(members), self._sites[0]
         if self._router is not None:
             site = self._routed(whole, self._router)
-            for j in gang.members:
-                self._homes[j] = site
-        self._homes[gang.members[0]].arrive_together(gang.members, members, whole)
+            self._homes |= dict.fromkeys(gang.members, site.number)
+        site.arrive_together(gang.members, members, whole)
 
     def _described(self, index: int) -> Job:
         """Return a job that arrives, as its user describes it."""
-        job = self._present[index] = self._jobs[index]
+        job = self._present[index] = self._others.get(index) or self._jobs[index]
         return as_described(job)
 
     def _routed(self, job: Job, router: Router) -> Site:
@@ -410,7 +592,7 @@ class Engine:
 
     def _end(self, index: int) -> None:
         """End a job; one that counts as finished already only has its pass."""
-        site = self._homes[index]
+        site = self._home(index)
         site.is_due = True
         if index in self._running:
             self._finish(index, site)
@@ -420,9 +602,18 @@ class Engine:
             self._let_go(index)
             self._let_follow(index, "end")
 
+    def _home(self, index: int) -> Site:
+        """Return the site of a job that is there."""
+        return self._sites[self._homes.get(index, 0)]
+
     def _finish(self, index: int, site: Site) -> None:
         running = self._running.pop(index)
         self._present.pop(index, None)
+        processors = running.processors if site.is_whole else site.on_platform(running.processors)
+        if len(self._known_processors) > MAX_KNOWN:
+            self._known_processors.clear()
+        known = self._known_processors.setdefault(processors, processors)
+        self._record.add(index, running.start, self._ends.pop(index), known)
         self._let_go(index)
         site.end(running)
         if self._hears_ends is not None:
@@ -456,7 +647,7 @@ class Engine:
             if running.estimated_end <= now and self._ends[index] <= now
         ]
         for index in due:
-            self._finish(index, self._homes[index])
+            self._finish(index, self._home(index))
 
     def _change(self, change: Change) -> None:
         """Let something happen outside; who has processors there may decide anew."""
@@ -481,7 +672,7 @@ class Engine:
     def _begin_reserved(self, change: Reserved) -> None:
         """Let a running job that starts later load its links from now on."""
         self._reserved.add(change.index)
-        affected = self._progress.hold(change.index, self._reserved_jobs[change.index], change.processors)
+        affected = self._progress.hold(change.index, *self._reserved_jobs[change.index])
         self._expect(self._progress.updated(affected or (), self._clock.now))
         self._let_follow(change.index, "start")
 
@@ -510,11 +701,6 @@ class Engine:
 
     def _begin_job(self, site: Site, index: int, running: Running, slowdown: float) -> None:
         """Let a job run that holds its processors."""
-        processors = running.processors if site.is_whole else site.on_platform(running.processors)
-        if len(self._known_processors) > MAX_KNOWN:
-            self._known_processors.clear()
-        self._starts[index] = running.start
-        self._processors[index] = self._known_processors.setdefault(processors, processors)
         self._running[index] = running
         job = self._present[index]
         if job.shapes:
@@ -523,6 +709,7 @@ class Engine:
             self._expect_end(index, running, running.start + execution_time(job, slowdown))
         else:
             kinds = site.kinds(job, running.counts) if job.times else ()
+            processors = site.on_platform(running.processors)
             self._expect(self._progress.begin(index, job, processors, slowdown, running.start, kinds=kinds))
         if self._hears_starts is not None:
             self._hears_starts.started(site, running)
@@ -539,7 +726,7 @@ class Engine:
         for index, end in ends:
             if end == math.inf and self._contention.stops(index, self._present[index]):
                 raise self._fault(
-                    self._homes[index],
+                    self._home(index),
                     f"job {quoted(self._present[index].id)} uses a link without bandwidth and would never end; "
                     "give the link a bandwidth or use a policy that respects link capacities",
                 )
@@ -562,7 +749,7 @@ class Engine:
         changes: list[Change] = [shutting for site in self._sites for shutting in site.shuttings()]
         for index, run in enumerate(instance.running, start=len(self._jobs)):
             if run.start > 0.0:
-                changes.append(Reserved(run.start, False, self._processors[index], index))
+                changes.append(Reserved(run.start, False, self._reserved_jobs[index][1], index))
         yield from sorted(changes, key=lambda change: (change.time, not change.is_leaving))
 
     def _start_running_jobs(self, instance: Instance) -> None:
@@ -578,15 +765,15 @@ class Engine:
             if run.start > 0.0:
                 self._reserve(index, run, site, processors)
                 continue
-            self._homes[index], self._running[index] = site, site.occupy(run.job, processors, run.end)
-            self._starts[index], self._ends[index] = 0.0, run.end
+            self._homes[index], self._running[index] = site.number, site.occupy(run.job, processors, run.end)
+            self._ends[index] = run.end
             self._progress.hold(index, run.job, processors)
             self._clock.expect_end(index, run.end, 0.0, run.job.arrival)
 
     def _reserve(self, index: int, run: RunningJob, site: Site, processors: Processors) -> None:
         """Note a running job that starts later."""
-        self._homes[index], self._reserved_jobs[index], self._processors[index] = site, run.job, processors
-        self._starts[index], self._ends[index] = run.start, run.end
+        self._homes[index], self._reserved_jobs[index] = site.number, (run.job, processors)
+        self._ends[index] = run.end
         self._clock.expect_end(index, run.end, run.start, run.job.arrival)
 
     # -------------------------------------------------------------------------- faults
@@ -596,12 +783,12 @@ class Engine:
         of_site = f"site {quoted(site.name)}: " if len(self._sites) > 1 else ""
         return PolicyError(of_site + sentence, self.position)
 
-    def _stuck(self) -> PolicyError:
+    def stuck(self) -> PolicyError:
         """Return why jobs run or wait though nothing comes any more."""
         site = next((site for site in self._sites if site.num_waiting), None)
         if self._running or site is None:
             index, running = next(iter(self._running.items()))
-            return self._fault(self._homes[index], f"job {quoted(running.job.id)} runs without progress and never ends")
+            return self._fault(self._home(index), f"job {quoted(running.job.id)} runs without progress and never ends")
         head = site.state.queue[0]
         return self._fault(
             site,

@@ -7,7 +7,9 @@ changes from outside. At the end of an instant all that has happened at it takes
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, LocalUser, Platform
@@ -52,6 +54,13 @@ class NodeSharing:
         self._node_of |= {node.name: n for n, node in enumerate(platform.nodes)}
         self._settled = set[int]()
         self._loads = [self._load(n) for n in range(len(platform.nodes))]
+
+    def copied(self) -> Self:
+        """Return the jobs on the nodes as something of its own."""
+        twin = copy(self)
+        twin._nodes, twin._places, twin._held = self._nodes.copied(), self._places.copy(), self._held.copy()
+        twin._settled, twin._loads = self._settled.copy(), self._loads.copy()
+        return twin
 
     # -------------------------------------------------------------------------- a source of pace
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
-from coalloc.documents.text import quoted
-from coalloc.instance import Job, Platform, RunningJob
+from coalloc.instance import Platform, RunningJob
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allocation import Allocation, NodeClass
 from coalloc.rules.capacity_vectors import CapacityVectors
 from coalloc.rules.closings import Closing, closings_of
 from coalloc.rules.reservations import Release
-from coalloc.simulator.decisions import DecisionError
 from coalloc.simulator.processors import Processors
 
 
@@ -68,6 +67,12 @@ class Outlook:
         self._coming, self._begun = list(closings), list[Closing]()
         self._sizes, self._num_classes = sizes, num_classes
         self._first_stock, self._first_pool = vectors.first_stock, vectors.first_pool
+
+    def copied(self) -> Self:
+        """Return the closings of a site as something of its own."""
+        twin = copy(self)
+        twin._coming, twin._begun = self._coming.copy(), self._begun.copy()
+        return twin
 
     @property
     def closings(self) -> tuple[Closing, ...]:
@@ -130,12 +135,6 @@ class Outlook:
                         what = f"whose resource a reservation uses {at}, which leaves too little for the job"
                     return f"{what}; by its requested walltime it would run from {now:.12g} s to {end:.12g} s"
         return ""
-
-    def refuse(self, job: Job, taken: Allocation, now: float, end: float, others: Sequence[Expected]) -> None:
-        """Raise :class:`DecisionError` for a start that would run into a closing by its estimate; see :meth:`fault`."""
-        fault = self.fault(taken, now, end, others)
-        if fault:
-            raise DecisionError(f"the policy started job {quoted(job.id)} {fault}")
 
     def pools(self, closing: Closing) -> Iterator[int]:
         """Yield the stocks and pools, by their places in a room, of which a closing takes a part."""

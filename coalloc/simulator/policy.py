@@ -14,6 +14,7 @@ from operator import itemgetter, le
 from typing import NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coalloc.documents.values import NO_SECONDS, copying
 from coalloc.instance import Job, Platform, RunningJob, Shape
@@ -87,6 +88,42 @@ class Running(NamedTuple):
     taken: Allocation
 
 
+class StateArrays(NamedTuple):
+    """The state of a run as numbers: jobs of the queue in its order, running jobs by estimated end.
+
+    Attributes
+    ----------
+    now : float
+        The clock, s.
+    tasks : numpy.ndarray
+        Tasks of each waiting job.
+    estimates : numpy.ndarray
+        Their requested walltimes, s.
+    arrivals : numpy.ndarray
+        Their arrivals, s.
+    running_tasks : numpy.ndarray
+        Tasks of each running job.
+    running_starts : numpy.ndarray
+        Their starts, s.
+    estimated_ends : numpy.ndarray
+        Their ends by their requested walltimes, s.
+    free : numpy.ndarray
+        Free processors of each node class.
+    free_by_cluster : numpy.ndarray
+        Free processors of each cluster.
+    """
+
+    now: float
+    tasks: NDArray[np.int64]
+    estimates: NDArray[np.float64]
+    arrivals: NDArray[np.float64]
+    running_tasks: NDArray[np.int64]
+    running_starts: NDArray[np.float64]
+    estimated_ends: NDArray[np.float64]
+    free: NDArray[np.int64]
+    free_by_cluster: NDArray[np.int64]
+
+
 class View(list[Item]):
     """A list that others can only read: what makes it changes it through the methods of ``list`` itself."""
 
@@ -119,6 +156,8 @@ class State:
         Random numbers of the run.
     reservations : sequence of RunningJob
         Advance reservations, before and after their start.
+    run : object
+        Identity of the run, which the branches of a ``coalloc.Simulation`` share.
 
     See Also
     --------
@@ -160,6 +199,7 @@ class State:
     _is_moldable: bool = False
     _outlook: Outlook | None = None
     reservations: Sequence[RunningJob] = ()
+    run: object = field(default_factory=object)
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
 
     @property
@@ -324,6 +364,19 @@ class State:
             self._allocators[rule] = allocator(rule, self.classes, self.scope, vectors, is_timed=self._is_timed)
         return self._allocators[rule]
 
+    def arrays(self) -> StateArrays:
+        """Return the state as arrays of numbers, which do not change with it."""
+        queue, running, free = self.queue, self.running, np.array(self.free, np.int64)
+        clusters = [node_class.cluster for node_class in self.classes]
+        return StateArrays(
+            self.now,
+            *(np.array([job.tasks for job in queue], np.int64), np.array([job.estimate for job in queue], float)),
+            np.array([job.arrival for job in queue], float),
+            *(np.array([run.job.tasks for run in running], np.int64), np.array([run.start for run in running], float)),
+            np.array([run.estimated_end for run in running], float),
+            *(free, np.bincount(clusters, free, len(self.platform.clusters)).astype(np.int64)),
+        )
+
     def names(self, processors: Processors) -> tuple[str, ...]:
         """Return the names of a set of processors, in order."""
         names = self.platform.processor_names
@@ -412,6 +465,22 @@ class Ending(Protocol):
 
 
 @runtime_checkable
+class Leaving(Protocol):
+    """A policy that is told of each job that leaves the queue without a start: it is cancelled, or changed."""
+
+    def left(self, state: State, job: Job) -> None:
+        """Hear of a job that is in ``state.queue`` no more; one that was changed arrives again."""
+
+
+@runtime_checkable
+class Copying(Protocol):
+    """A policy that keeps something between passes, and can be copied with it: a run that branches asks for that."""
+
+    def copy(self) -> Policy:
+        """Return a policy of its own that decides as this one would from now on; it gets a state of its own."""
+
+
+@runtime_checkable
 class SharesNodes(Protocol):
     """A policy that says whether it knows what to do where nodes are shared: it names nodes, one for each task."""
 
@@ -469,7 +538,9 @@ __all__ = [
     "Arriving",
     "Beginning",
     "ChoosesShapes",
+    "Copying",
     "Ending",
+    "Leaving",
     "ListsFeatures",
     "NeedsMemory",
     "Policy",

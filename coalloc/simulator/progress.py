@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from coalloc.instance import Job
 from coalloc.problem.execution import Kinds, execution_time, slowest_time
@@ -37,6 +38,9 @@ class Source(Protocol):
 
     def slowdowns(self, index: int) -> tuple[float, float]:
         """Return SP and SC of a job now; 0 and 1 where this source has no say; SP ``inf``: it stands still."""
+
+    def copied(self) -> Self:
+        """Return a source of its own in the same state."""
 
 
 @dataclass(slots=True)
@@ -71,9 +75,16 @@ class Progress:
     """
 
     def __init__(self, sources: Iterable[Source]) -> None:
-        self._sources = tuple(sources)
+        self.sources = tuple(sources)
         self.members: set[int] = set()
         self._advances: dict[int, Advance] = {}
+
+    def copied(self, sources: Iterable[Source]) -> Self:
+        """Return the progress as something of its own, with copies of its sources."""
+        twin = copy(self)
+        twin.sources, twin.members = tuple(sources), self.members.copy()
+        twin._advances = {index: copy(advance) for index, advance in self._advances.items()}
+        return twin
 
     def begin(
         self, index: int, job: Job, processors: Processors, processing: float, now: float, *, kinds: Kinds = ()
@@ -82,7 +93,7 @@ class Progress:
 
         Of one that names times the ``kinds`` say how long it takes.
         """
-        affected = self.hold(index, job, processors) if self._sources else None
+        affected = self.hold(index, job, processors) if self.sources else None
         if affected is None:  # as for most jobs
             return ((index, now + (slowest_time(kinds) if kinds else execution_time(job, processing))),)
         self._advances[index] = Advance(job, processing, now, kinds=kinds)
@@ -93,11 +104,11 @@ class Progress:
         """Let a job go at ``now`` (s); return the ends that this changes."""
         self.members.remove(index)
         self._advances.pop(index, None)
-        return self.updated({other for source in self._sources for other in source.leave(index)}, now)
+        return self.updated({other for source in self.sources for other in source.leave(index)}, now)
 
     def change(self, change: Change, now: float) -> Ends:
         """Let something happen outside at ``now`` (s); return the ends that this changes."""
-        return self.updated({index for source in self._sources for index in source.change(change)}, now)
+        return self.updated({index for source in self.sources for index in source.change(change)}, now)
 
     def hold(self, index: int, job: Job, processors: Processors) -> set[int] | None:
         """Take in a job that runs, which is all where its end is given: it only slows others down.
@@ -105,7 +116,7 @@ class Progress:
         Returns whose pace that may change, None where no source takes it in.
         """
         affected: set[int] | None = None
-        for source in self._sources:
+        for source in self.sources:
             found = source.enter(index, job, processors)
             if found is not None:
                 affected = set(found) if affected is None else affected.union(found)
@@ -128,7 +139,7 @@ class Progress:
     def _execution_time(self, index: int, advance: Advance) -> float:
         """Return Te of a job now, s."""
         processing, communication = advance.processing, 1.0
-        for source in self._sources:
+        for source in self.sources:
             of_nodes, of_links = source.slowdowns(index)
             processing, communication = max(processing, of_nodes), communication * of_links
         if advance.kinds:  # on dedicated nodes, which have no say in SP

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 from coalloc.documents.columns import column
 from coalloc.documents.text import quoted
@@ -44,6 +44,14 @@ class Readiness:
             followers.setdefault((other, event), []).append((j, least))
         _refuse_circles(instance, followers, gang_of)
         return cls(waits, followers, {}, gang_of)
+
+    def copied(self) -> Self:
+        """Return what jobs wait for as something of its own."""
+        return replace(self, waits=self.waits.copy(), ready=self.ready.copy())
+
+    def is_awaited(self, job: int) -> bool:
+        """Return whether a job has others wait for it."""
+        return (job, "start") in self.followers or (job, "end") in self.followers
 
     def happened(self, job: int, event: Event, now: float) -> Iterator[int]:
         """Yield the jobs that wait for no job any more, now that a job has started or ended."""

@@ -106,6 +106,14 @@ class HearsBeginning(Protocol):
 
 
 @runtime_checkable
+class CopiesSites(Protocol):
+    """A broker that can be copied in the middle of a run."""
+
+    def copy(self, sites: Sequence[Site]) -> Broker:
+        """Return a broker of its own that sends jobs as this one would from now on, to the copies of its sites."""
+
+
+@runtime_checkable
 class HearsStarts(Protocol):
     """A router that is told of each job that starts."""
 
@@ -125,4 +133,4 @@ RUNNABLE = "scope and decide(state), or scope, partitions(platform) and route(si
 """What an object must have that goes where a policy goes."""
 
 
-__all__ = ["RUNNABLE", "Broker", "HearsBeginning", "HearsEnds", "HearsStarts", "Router"]
+__all__ = ["RUNNABLE", "Broker", "CopiesSites", "HearsBeginning", "HearsEnds", "HearsStarts", "Router"]

@@ -1,4 +1,4 @@
-"""From an instance and a policy to a checked schedule and its metrics: one run of the engine."""
+"""From an instance and a policy to an engine, and from its run to a checked schedule and its metrics."""
 
 from __future__ import annotations
 
@@ -45,18 +45,28 @@ SETS_AT_ONCE = 2_000
 """Sets of processors that are named in one go, so that memory stays small."""
 
 
-def simulated(
+def engine_for(
     instance: Instance,
     policy: Policy | Broker,
     *,
     name: str,
-    options: Mapping[str, Any],
     passes: Passes = "batch",
     kill: bool = False,
     seed: int = 0,
     report: Callable[[Position], None] | None = None,
-) -> SimulationResult:
-    """Return the run of an instance under a policy or a broker; see :func:`coalloc.simulate`."""
+) -> Engine:
+    """Return what runs an instance under a policy or a broker; raises where that is not supported."""
+    refuse_policy(instance, policy, name)
+    router = policy if isinstance(policy, Broker) else None
+    parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
+    chooses = isinstance(policy, ChoosesShapes) and policy.chooses_shapes
+    with nullcontext() if chooses else _blaming_first_shapes(instance, name):
+        seen = instance if chooses else _in_first_shapes(instance)
+        return Engine(seen, parts, router=router, passes=passes, kill=kill, seed=seed, report=report)
+
+
+def refuse_policy(instance: Instance, policy: Policy | Broker, name: str) -> None:
+    """Raise where a policy does not support what an instance has."""
     if not (isinstance(policy, SharesNodes) and policy.shares_nodes):
         instance.refuse_shared_nodes(f"policy {name!r}")
     supported = policy.supported_features if isinstance(policy, ListsFeatures) else ENFORCED
@@ -66,15 +76,13 @@ def simulated(
         refuse_unsupported(instance, "simulate with time-shared nodes", ON_SHARED_NODES)
     if isinstance(policy, NeedsMemory) and policy.needs_memory:
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
-    router = policy if isinstance(policy, Broker) else None
-    parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
-    chooses = isinstance(policy, ChoosesShapes) and policy.chooses_shapes
-    with nullcontext() if chooses else _blaming_first_shapes(instance, name):
-        seen = instance if chooses else _in_first_shapes(instance)
-        engine = Engine(seen, parts, router=router, passes=passes, kill=kill, seed=seed, report=report)
-    run = engine.run()
+
+
+def result_of(
+    instance: Instance, run: Run, policy: Policy | Broker, name: str, options: Mapping[str, Any], *, is_managed: bool
+) -> SimulationResult:
+    """Return a run of an instance, checked and measured; ``is_managed``: its sites were switched on and off."""
     schedule = schedule_of_run(instance, run)
-    is_managed = all(part.power_management for part in parts)
     violations = check(
         instance, schedule, links="shared", scope=policy.scope, power_management=is_managed, deadlines="report"
     )

@@ -7,15 +7,15 @@ only. Names of processors are the same everywhere; their numbers are the site's 
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from itertools import compress
 from operator import or_
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from coalloc.simulator.policy import (
     Arriving,
     Beginning,
     Ending,
+    Leaving,
     Policy,
     Running,
     State,
@@ -102,8 +103,12 @@ class Site:
         Whether the site is the whole platform.
     is_due : bool
         Whether an event has occurred since the last scheduling pass.
-    decision_times : sequence of float
-        CPU time of the policy in each pass, s.
+    num_decisions : int
+        Number of scheduling passes so far in which the policy was asked.
+    decision_total : float
+        Time of the policy in them, s.
+    decision_max : float
+        Longest time of the policy in one of them, s.
     power : SitePower or None
         Power state of a site with power management.
     num_waiting : int
@@ -199,7 +204,7 @@ class Site:
         """The jobs, with their indices, for which waiting jobs stand."""
         self._waiting: dict[str, tuple[int, int, Job]] = {}
         self.is_due = False
-        self.decision_times: array[float] = array("d")
+        self.num_decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
         self._by_estimate: View[Running] = View()
         self._estimated_ends: list[float] = []
         self.largest_job = largest_part(classes, scope)
@@ -213,15 +218,51 @@ class Site:
             rng=rng,
             _clock=clock,
             _occupancy=self._occupancy,
-            _loads=lambda: tuple(map(contention.loads.__getitem__, links)),
+            _loads=partial(_loads_of, contention, links),
             _sharing=sharing,
             _is_timed=is_timed,
             _is_moldable=is_moldable,
             _outlook=self.outlook,
             reservations=tuple(run for run in held if run.start > 0.0),
         )
+        self._links = links
+        self._listen()
+
+    def _listen(self) -> None:
+        """Find out what the policy wants to be told."""
         self._hears_arrivals = self.policy if isinstance(self.policy, Arriving) else None
         self._hears_ends = self.policy if isinstance(self.policy, Ending) else None
+
+    def copied(
+        self,
+        policy: Policy,
+        clock: Clock,
+        contention: Contention,
+        sharing: NodeSharing | None,
+        rng: np.random.Generator,
+    ) -> Self:
+        """Return a site of its own in the same state, under a policy, as a part of another run."""
+        twin = copy(self)
+        twin.policy, twin._clock, twin._sharing = policy, clock, sharing
+        twin.queue, twin._by_estimate = View(self.queue), View(self._by_estimate)
+        twin._numbers, twin._left = self._numbers.copy(), self._left.copy()
+        twin._gangs, twin._waiting = self._gangs.copy(), self._waiting.copy()
+        twin._estimated_ends, twin._occupancy = self._estimated_ends.copy(), copy(self._occupancy)
+        twin.outlook = None if self.outlook is None else self.outlook.copied()
+        twin.power = None if self.power is None else self.power.copied()
+        twin.state = replace(
+            self.state,
+            queue=twin.queue,
+            running=twin._by_estimate,
+            rng=rng,
+            _clock=clock,
+            _occupancy=twin._occupancy,
+            _loads=partial(_loads_of, contention, self._links),
+            _sharing=sharing,
+            _outlook=twin.outlook,
+        )
+        twin._listen()
+        return twin
 
     @property
     def num_waiting(self) -> int:
@@ -257,13 +298,29 @@ class Site:
         self._gangs[whole.id] = tuple(zip(indices, jobs, strict=True))
         self.arrive(indices[0], whole)
 
+    def withdraw(self, job_id: str) -> None:
+        """Take a waiting job off the queue that does not start."""
+        number, _, job = self._waiting.pop(job_id)
+        place = bisect_left(self._numbers, number)
+        list.pop(self.queue, place)
+        del self._numbers[place]
+        if isinstance(self.policy, Leaving):
+            self.policy.left(self.state, job)
+
+    def waits(self, job_id: str) -> bool:
+        """Return whether a job waits here."""
+        return job_id in self._waiting
+
     def decide(self) -> list[object]:
         """Return what the policy decides."""
         began = perf_counter()
         answer: Any = self.policy.decide(self.state)
         is_plain = type(answer) is list and len(answer) <= len(self._waiting)  # as most are
         decisions: list[object] = answer if is_plain else decisions_of(answer, len(self._waiting))
-        self.decision_times.append(perf_counter() - began)
+        seconds = perf_counter() - began
+        self.num_decisions += 1
+        self.decision_total += seconds
+        self.decision_max = max(self.decision_max, seconds)
         return decisions
 
     def start(self, start: Start) -> tuple[int, Running, float]:
@@ -283,14 +340,16 @@ class Site:
         now = self._clock.now
         cores_on = 0 if self.power is None else self.power.cores_on(now)
         counts, processors, taken = self._occupancy.take(described, start, cores_on)
-        del self._waiting[start.job_id]
-        self._left.append(number)
         slowdown = self._slowness[0] if self._is_uniform else max(compress(self._slowness, counts))
         is_named = self._is_timed and described.times
         seconds = self._named_time(described, counts) if is_named else execution_time(described, slowdown)
         running = Running(described, counts, processors, now, now + seconds, taken)
-        if self.outlook is not None:
-            self.outlook.refuse(described, taken, now, running.estimated_end, self._by_estimate)
+        fault = self.outlook and self.outlook.fault(taken, now, running.estimated_end, self._by_estimate)
+        if fault:
+            self._occupancy.release(taken, processors)
+            raise DecisionError(f"the policy started job {quoted(described.id)} {fault}")
+        del self._waiting[start.job_id]
+        self._left.append(number)
         self._hold(running)
         return index, running, slowdown
 
@@ -451,6 +510,11 @@ class Site:
         place = bisect_right(self._estimated_ends, running.estimated_end)
         list.insert(self._by_estimate, place, running)
         self._estimated_ends.insert(place, running.estimated_end)
+
+
+def _loads_of(contention: Contention, links: Sequence[int]) -> tuple[float, ...]:
+    """Return the loads of some links, MB/s."""
+    return tuple(map(contention.loads.__getitem__, links))
 
 
 def _power_states(platform: Platform, name: str) -> PowerStates:

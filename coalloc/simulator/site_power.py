@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from copy import copy
+from typing import Self
 
 from coalloc.instance import PowerStates
 from coalloc.simulator.processors import Processors
@@ -26,6 +28,12 @@ class SitePower:
         self.num_jobs = 0
         self._ready, self._off = -math.inf, -math.inf
         self._cooling: deque[tuple[float, Processors]] = deque()
+
+    def copied(self) -> Self:
+        """Return the power of a site as something of its own."""
+        twin = copy(self)
+        twin._cooling = self._cooling.copy()
+        return twin
 
     def runs(self) -> None:
         """Let a job run that runs already at the first instant: the site is on from then."""

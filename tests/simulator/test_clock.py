@@ -34,7 +34,8 @@ def instants(clock, also=None):
         found.append((clock.now, name))
         (also or {}).get(name, lambda: None)()
 
-    for _ in clock.instants({kind: partial(note, kind) for kind in SHORT}):
+    handle = clock.handlers({kind: partial(note, kind) for kind in SHORT})
+    while clock.advance(handle):
         yield found.copy()
         found.clear()
 

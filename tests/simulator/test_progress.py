@@ -65,7 +65,7 @@ def ends(jobs, changes, **options):
         changes=changes,
         **options,
     )
-    return engine.run().ends
+    return list(engine.run().ends)
 
 
 def test_a_node_is_shared_by_two_jobs_and_a_user():

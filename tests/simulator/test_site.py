@@ -63,7 +63,7 @@ def test_each_site_has_its_own_queue_policy_and_processors():
     instance = Instance(grid(2, 3), jobs)
     router = ByTable(dict.fromkeys("ABC", "S-C1") | dict.fromkeys("DEF", "S-C2"))
     run = Engine(instance, partitions(C1="fcfs", C2="easy"), router=router).run()
-    assert run.starts == [0.0, 10.0, 15.0, 0.0, 10.0, 0.0]
+    assert list(run.starts) == [0.0, 10.0, 15.0, 0.0, 10.0, 0.0]
     schedule = schedule_of_run(instance, run)
     assert [schedule[id].nodes for id in "ADF"] == [("C1/0", "C1/1"), ("C2/0", "C2/1"), ("C2/2",)]
     assert coalloc.check(instance, schedule, scope="cluster") == []
@@ -124,7 +124,7 @@ def test_running_jobs_are_at_the_site_that_has_their_nodes():
     jobs = [Job("A", tasks=1, base_time=1.0), Job("B", tasks=1, base_time=1.0)]
     router = ByTable({"A": "S-C1", "B": "S-C2"})
     run = Engine(Instance(grid(1, 1), jobs, running=[running]), partitions(C1="fcfs", C2="fcfs"), router=router).run()
-    assert run.starts == [0.0, 7.0]
+    assert list(run.starts) == [0.0, 7.0]
 
 
 @dataclass
@@ -148,7 +148,7 @@ def test_each_site_wakes_up_by_itself():
         Partition(Listed({"C": (1,)}), ("C3",), "C"),
     ]
     run = Engine(Instance(grid(1, 1, 1), jobs), sites, router=ByTable({id: id for id in "ABC"})).run()
-    assert run.starts == [30.0, 20.0, 0.0]
+    assert list(run.starts) == [30.0, 20.0, 0.0]
 
 
 # ------------------------------------------------------------------------------ a router is a policy's equal

@@ -1,0 +1,70 @@
+"""What has happened to the jobs of a run that have ended: facts that never change, in columns.
+
+A copy shares all facts up to where it leaves, and costs the same however many there are.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.simulator.processors import Processors
+
+
+class Facts(NamedTuple):
+    """Jobs by index, in the order of their ends: their starts and ends (s), and the processors that they held."""
+
+    jobs: array[int]
+    starts: array[float]
+    ends: array[float]
+    processors: list[Processors]
+
+
+class Record:
+    """The facts of a run so far."""
+
+    def __init__(self, before: Record | None = None) -> None:
+        self._before = before
+        self._facts = Facts(array("q"), array("d"), array("d"), [])
+
+    def add(self, job: int, start: float, end: float, processors: Processors) -> None:
+        """Note a job that has ended."""
+        jobs, starts, ends, held = self._facts
+        jobs.append(job)
+        starts.append(start)
+        ends.append(end)
+        held.append(processors)
+
+    def has(self, job: int) -> bool:
+        """Return whether a job has ended."""
+        return any(job in part.jobs for part in self._parts())
+
+    def copied(self) -> Record:
+        """Return a record of its own with the same facts."""
+        if self._facts.jobs:
+            shared = Record(self._before)
+            shared._facts = self._facts
+            self._before, self._facts = shared, Record()._facts
+        return Record(self._before)
+
+    def of(self, jobs: Sequence[int]) -> tuple[array[float], array[float], list[Processors]]:
+        """Return starts and ends (s) and processors of jobs, all of which have ended, in their order."""
+        parts = [*self._parts()]
+        ended = np.concatenate([np.array(part.jobs, np.int64) for part in parts])
+        place = np.empty(int(ended.max(initial=-1)) + 1, np.int64)
+        place[ended] = np.arange(len(ended))
+        order: NDArray[np.int64] = place[np.asarray(jobs, np.int64)]
+        starts, ends = (np.concatenate([np.array(part[k]) for part in parts])[order] for k in (1, 2))
+        held = [processors for part in parts for processors in part.processors]
+        return array("d", starts.tobytes()), array("d", ends.tobytes()), [held[k] for k in order.tolist()]
+
+    def _parts(self) -> Iterator[Facts]:
+        """Yield all facts, in parts."""
+        record: Record | None = self
+        while record is not None:
+            yield record._facts
+            record = record._before
