@@ -38,7 +38,7 @@ TOPICS = {
         write_proof
     """,
     "Simulation and policies": """
-        simulate results.SimulationResult policies Policy replay
+        simulate Simulation results.SimulationResult policies Policy replay
     """,
     "Checking and measuring": """
         Schedule Placement check results.Violation metrics results.metrics_of results.metrics_by results.series energy
