@@ -62,8 +62,8 @@ class Simulation:
         The platform and the jobs.
     policy : str or Policy or Broker or None, default None
         What decides where ``step`` is not given a decision, and in ``run``. None: the caller decides.
-    scope : {"platform", "cluster", "node"}, default "platform"
-        Without a policy: where the tasks of one job may run.
+    scope : {"platform", "cluster", "node"} or None, default None
+        Where the tasks of one job may run. None: the scope of the policy; ``"platform"`` without a policy.
     passes : {"batch", "per-event"}, default "batch"
         As for ``coalloc.simulate``.
     kill : bool, default False
@@ -111,7 +111,7 @@ class Simulation:
         instance: Instance,
         policy: str | Policy | Broker | None = None,
         *,
-        scope: Scope = "platform",
+        scope: Scope | None = None,
         passes: Passes = "batch",
         kill: bool = False,
         seed: Seed = 0,
@@ -120,8 +120,10 @@ class Simulation:
     ) -> None:
         if seed < 0:
             raise CoallocError(f"seed: must be an integer of at least 0, got {seed}")
-        self._given, self._options = instance, policy_options
-        self._policy, self._name = chosen_policy(ByHand(scope) if policy is None else policy, policy_options)
+        decider = ByHand(scope or "platform") if policy is None else policy
+        options = policy_options if policy is None or scope is None else {**policy_options, "scope": scope}
+        self._given, self._options = instance, options
+        self._policy, self._name = chosen_policy(decider, options)
         self._rules: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed, "report": progress}
         self.reset()
 
