@@ -80,9 +80,14 @@ def communication_slowdown(
 
 def execution_time(job: Job, processing: float, communication: float = 1.0) -> float:
     """Te in seconds, from the two slowdowns. Source: thesis, equations (2.2) and (2.3)."""
+    return job.base_time * execution_slowdown(job, processing, communication)
+
+
+def execution_slowdown(job: Job, processing: float, communication: float = 1.0) -> float:
+    """Te by the base time, from the two slowdowns."""
     share = job.processing_share
     communicating = (1.0 - share) * communication if share < 1.0 else 0.0
-    return job.base_time * (share * processing + communicating)
+    return share * processing + communicating
 
 
 def execution_times(jobs: Sequence[Job], processing: NDArray[np.float64]) -> NDArray[np.float64]:

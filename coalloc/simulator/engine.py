@@ -17,10 +17,10 @@ from typing import Literal
 
 import numpy as np
 
-from coalloc.documents.columns import column
+from coalloc.documents.columns import Columns, column
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resources
-from coalloc.problem.execution import execution_time
+from coalloc.problem.execution import execution_slowdown
 from coalloc.simulator.clock import Change, Clock, Passes
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
@@ -151,8 +151,11 @@ class Engine:
         instance = as_resources(instance)
         self._jobs = instance.jobs
         self._killed, self._present = set[int](), dict[int, Job]()
-        """The jobs from arrival to end; those of several shapes, once they have started, in the one they run in."""
-        self._shapes: dict[int, int] = {}
+        """The jobs from arrival to end; those of several shapes, once they have started, in the one they run in.
+
+        Where jobs are ``_seen`` in columns they are as their users describe them."""
+        self._shapes, self._others = dict[int, int](), dict[int, Job]()
+        """The shapes that jobs have taken, and the jobs that were submitted or changed during the run."""
         self._is_moldable = "shapes" in instance.features
         self._is_per_event, self._kill, self._report = passes == "per-event", kill, report
         self._sharing = sharing_of(instance)
@@ -168,6 +171,10 @@ class Engine:
         self._progress = Progress(sources)
         self._is_steady = not sources and "times" not in instance.features
         """Whether a job takes as long as its processors say, whatever happens meanwhile."""
+        self._base_times, self._seen = (
+            column(self._jobs, "base_time"),
+            _seen_columns(self._jobs, is_steady=self._is_steady),
+        )
         self._sites = self._made(partitions, instance, np.random.default_rng(seed))
         self._take_router(router)
         part = partitions[0].policy.scope if len(partitions) == 1 else "site"
@@ -187,8 +194,6 @@ class Engine:
         """Jobs that have arrived and wait for others, and those of gangs that wait for the others of it at most."""
         self._refuse_large_gangs(part)
         self._num_jobs = self._next_index = len(self._jobs) + len(instance.running)
-        self._others: dict[int, Job] = {}
-        """Jobs that were submitted or changed during the run."""
         self._ended, self._idle_instants, self._num_instants, self._is_open = 0, 0, 0, False
         """Jobs that have ended, instants, and whether something has happened at one whose end has not been seen to."""
         self._interrupts = Interrupts()
@@ -573,8 +578,15 @@ class Engine:
 
     def _described(self, index: int) -> Job:
         """Return a job that arrives, as its user describes it."""
+        if self._seen is not None and index not in self._others:
+            seen = self._present[index] = self._seen[index]
+            return seen
         job = self._present[index] = self._others.get(index) or self._jobs[index]
         return as_described(job)
+
+    def _base_time(self, index: int, job: Job) -> float:
+        """Return the true reference run time of a job, s; ``job`` may be as its user describes it."""
+        return job.base_time if self._seen is None or index in self._others else self._base_times[index]
 
     def _routed(self, job: Job, router: Router) -> Site:
         """Return the site to which the router sends a job."""
@@ -592,14 +604,16 @@ class Engine:
 
     def _end(self, index: int) -> None:
         """End a job; one that counts as finished already only has its pass."""
-        site = self._home(index)
+        site = self._sites[self._homes.get(index, 0)]
         site.is_due = True
         if index in self._running:
             self._finish(index, site)
         elif index in self._reserved:
             self._reserved.remove(index)
-            del self._reserved_jobs[index]
-            self._let_go(index)
+            del self._reserved_jobs[index], self._ends[index]
+            self._ended += 1
+            if index in self._progress.members:
+                self._expect(self._progress.end(index, self._clock.now))
             self._let_follow(index, "end")
 
     def _home(self, index: int) -> Site:
@@ -614,17 +628,14 @@ class Engine:
             self._known_processors.clear()
         known = self._known_processors.setdefault(processors, processors)
         self._record.add(index, running.start, self._ends.pop(index), known)
-        self._let_go(index)
-        site.end(running)
-        if self._hears_ends is not None:
-            self._hears_ends.ended(site, running)
-        self._let_follow(index, "end")
-
-    def _let_go(self, index: int) -> None:
-        """Take a job that has ended off what it shares with others."""
         self._ended += 1
         if index in self._progress.members:
             self._expect(self._progress.end(index, self._clock.now))
+        site.end(running)
+        if self._hears_ends is not None:
+            self._hears_ends.ended(site, running)
+        if self._readiness is not None:
+            self._let_follow(index, "end")
 
     def _let_follow(self, index: int, event: Event) -> None:
         """Let the jobs arrive that have waited for a job alone; after a start, which others follow, in a later pass."""
@@ -706,7 +717,8 @@ class Engine:
         if job.shapes:
             job = self._take_shape(index, running)
         if self._is_steady:
-            self._expect_end(index, running, running.start + execution_time(job, slowdown))
+            seconds = self._base_time(index, job) * execution_slowdown(job, slowdown)
+            self._expect_end(index, running, running.start + seconds)
         else:
             kinds = site.kinds(job, running.counts) if job.times else ()
             processors = site.on_platform(running.processors)
@@ -796,3 +808,11 @@ class Engine:
             f"arrive, and it does not start job {quoted(head.id)} ({head.tasks} tasks) on "
             f"{site.state.platform.num_processors} processors",
         )
+
+
+def _seen_columns(jobs: Sequence[Job], *, is_steady: bool) -> Columns[Job] | None:
+    """Return jobs in columns as their users describe them; None where they are few, or say more than one time."""
+    if not (is_steady and isinstance(jobs, Columns)) or "shapes" in jobs.names:
+        return None
+    of = {name: jobs.column(name) for name in jobs.names}
+    return Columns(Job, {**of, "base_time": jobs.column("estimate")})
