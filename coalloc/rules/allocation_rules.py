@@ -59,6 +59,8 @@ ALLOCATION_RULES: Mapping[RuleName, Rank] = {
     "first-fit": first_fit,
 }
 """How classes are ranked, by name of the rule."""
+FIXED_RULES: frozenset[RuleName] = frozenset({"fastest-first", "first-fit"})
+"""The rules that rank classes whatever is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,15 @@ def filling_order(name: RuleName, classes: Sequence[NodeClass], *, is_timed: boo
 
 def _ranked(name: RuleName, classes: Sequence[NodeClass]) -> Callable[[Sequence[int]], list[int]]:
     """Return a function of free processors (per class) to the classes by their rank."""
-    return lambda free: sorted(range(len(classes)), key=ALLOCATION_RULES[name](classes, free).__getitem__)
+    rank = ALLOCATION_RULES[name]
+
+    def ranked(free: Sequence[int]) -> list[int]:
+        return sorted(range(len(classes)), key=rank(classes, free).__getitem__)
+
+    if name in FIXED_RULES:
+        order = ranked(())
+        return lambda _: order
+    return ranked
 
 
 def _by_named_times(plain: Allocator, name: RuleName, classes: Sequence[NodeClass], scope: Scope) -> Allocator:

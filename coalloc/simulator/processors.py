@@ -51,14 +51,16 @@ def lowest_of(processors: Processors, count: int) -> Processors:
         for _ in range(count):
             rest &= rest - 1  # without its lowest bit
         return processors ^ rest
-    low, high = count, processors.bit_length()
-    while low < high:  # the least number of low bits that hold ``count`` members
-        middle = (low + high) // 2
-        if (processors & ((1 << middle) - 1)).bit_count() < count:
-            low = middle + 1
+    part, num_below, width = processors, 0, processors.bit_length()
+    while width > 1:  # the least number of low bits that hold ``count`` members, in ever smaller parts of the set
+        half = width // 2
+        lower = part & ((1 << half) - 1)
+        in_lower = lower.bit_count()
+        if in_lower >= count:
+            part, width = lower, half
         else:
-            high = middle
-    return processors & ((1 << low) - 1)
+            part, count, num_below, width = part >> half, count - in_lower, num_below + half, width - half
+    return processors & ((2 << num_below) - 1)
 
 
 def preferred_of(processors: Processors, count: int, preferred: Processors) -> Processors:
