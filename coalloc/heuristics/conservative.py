@@ -6,12 +6,15 @@ Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2.1.
 from __future__ import annotations
 
 import math
-from bisect import insort
-from collections.abc import Sequence
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from operator import attrgetter, le
-from typing import Literal, NamedTuple, Self
+from operator import le
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
 
 from coalloc.heuristics.classics import less
 from coalloc.instance import Job
@@ -19,13 +22,14 @@ from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.orders import Order, ordered_at
 from coalloc.rules.reservations import earliest
-from coalloc.rules.timeline import Timeline
+from coalloc.rules.timeline import Spans, Timeline
 from coalloc.simulator.policy import Start, State, Wake
 
 Compression = Literal["start", "arrival", "queue"]
 """In which order reservations move forward when a job ends early: of their starts, of arrival, or that of the queue."""
 
-_by_arrival = attrgetter("number")
+FEW = 64
+"""Reservations up to which Python sorts them faster than NumPy."""
 
 
 class _Place(NamedTuple):
@@ -47,6 +51,87 @@ class _Place(NamedTuple):
         return self.start + self.seconds
 
 
+class _Places(Spans):
+    """The reservations by start, then by number: what is searched for is in columns, the rest by number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: array[int] = array("q")
+        self._others: dict[int, tuple[float, Allocation, Job]] = {}
+        self._kind_of: dict[tuple[int, float], int] = {}
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[_Place]:
+        return map(self.at, range(len(self)))
+
+    def at(self, k: int) -> _Place:
+        """Return the place in a row."""
+        number = self.numbers[k]
+        seconds, counts, job = self._others[number]
+        return _Place(self.starts[k], number, seconds, counts, self.least_times[k], job)
+
+    def add(self, place: _Place) -> None:
+        """Put a place in its row."""
+        k, demand = bisect_right(self.starts, place.start), (place.job.tasks, place.least_time)
+        while k and self.starts[k - 1] == place.start and self.numbers[k - 1] > place.number:
+            k -= 1
+        kind = self._kind_of.setdefault(demand, len(self._kind_of))
+        self._others[place.number] = place.seconds, place.counts, place.job
+        row = place.start, place.number, place.least_time, place.job.tasks, kind
+        for column, content in zip(self._columns, row, strict=True):
+            column.insert(k, content)
+
+    def pop(self, k: int) -> _Place:
+        """Take a place out of its row."""
+        place = self.at(k)
+        del self._others[place.number]
+        for column in self._columns:
+            del column[k]
+        if not self._others:
+            self._kind_of.clear()
+        return place
+
+    def change(self, k: int, place: _Place) -> None:
+        """Let a job have another place; ``sort`` puts it in its row."""
+        self.starts[k] = place.start
+        self._others[place.number] = place.seconds, place.counts, place.job
+
+    def begin_search(self) -> None:
+        """Forget what is known of windows."""
+        if len(self._kind_of) > 2 * len(self) + FEW:
+            self._kind_of = {}
+            demands = zip(self.tasks, self.least_times, strict=True)
+            self.kinds = array("q", [self._kind_of.setdefault(d, len(self._kind_of)) for d in demands])
+        self.searched = array("d", (-math.inf,)) * len(self._kind_of)
+
+    def sort(self) -> None:
+        """Put places that have moved in their rows."""
+        order: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]
+        if len(self) <= FEW:
+            keys = [*zip(self.starts, self.numbers, strict=True)]
+            order = sorted(range(len(self)), key=keys.__getitem__)
+        else:
+            order = np.lexsort((np.frombuffer(self.numbers, np.int64), np.frombuffer(self.starts)))
+        for column in self._columns:
+            content = np.frombuffer(column, column.typecode)[order].tobytes()
+            del column[:]
+            column.frombytes(content)
+
+    def copy(self) -> Self:
+        """Return places of their own."""
+        twin = copy(self)
+        twin.starts, twin.numbers, twin.least_times = self.starts[:], self.numbers[:], self.least_times[:]
+        twin.tasks, twin.kinds = self.tasks[:], self.kinds[:]
+        twin._others, twin._kind_of = self._others.copy(), self._kind_of.copy()
+        return twin
+
+    @property
+    def _columns(self) -> tuple[array[Any], ...]:
+        return self.starts, self.numbers, self.least_times, self.tasks, self.kinds
+
+
 @dataclass(slots=True)
 class Conservative:
     """Conservative backfilling: every job gets a reservation when it arrives, and never a later one.
@@ -64,8 +149,7 @@ class Conservative:
     scope: Scope = "platform"
     _run: object = field(init=False, default=None)
     _timeline: Timeline[int] = field(init=False)
-    _places: list[_Place] = field(init=False, default_factory=list)
-    """The reservations, by start."""
+    _places: _Places = field(init=False, default_factory=_Places)
     _ends: dict[str, float] = field(init=False, default_factory=dict)
     """The estimated end of each running job, s."""
     _held: dict[str, Allocation] = field(init=False, default_factory=dict)
@@ -76,14 +160,14 @@ class Conservative:
 
     def begin(self, state: State) -> None:
         """Forget the run before."""
-        self._run, self._places, self._num_arrived = state.run, [], 0
+        self._run, self._places, self._num_arrived = state.run, _Places(), 0
         self._expect_what_runs(state)
 
     def left(self, _: State, job: Job) -> None:
         """Give back what is reserved for a job that leaves the queue: others may move forward."""
-        place = next((place for place in self._places if place.job.id == job.id), None)
-        if place is not None:
-            self._places.remove(place)
+        k = next((k for k, place in enumerate(self._places) if place.job.id == job.id), None)
+        if k is not None:
+            place = self._places.pop(k)
             self._timeline.give_back(place.start, place.end, place.counts)
             self._is_looser = True
 
@@ -108,15 +192,15 @@ class Conservative:
                 self._move_forward(state.now, allocator)
         self._reserve_for(state.queue[len(self._places) :], state.now, allocator)
         due = self._due(state)
-        next_start = self._places[0].start if self._places else -math.inf
+        next_start = self._places.starts[0] if self._places else -math.inf
         return [*due, Wake(next_start)] if next_start > state.now and next_start not in self._ends.values() else due
 
     # -------------------------------------------------------------------------- what has changed
 
     def _is_late(self, state: State) -> bool:
         """Return whether a job runs longer than expected, or should have started before."""
-        running, places, now = state.running, self._places, state.now
-        return bool(running and running[0].estimated_end < now) or bool(places and places[0].start < now)
+        running, starts, now = state.running, self._places.starts, state.now
+        return bool(running and running[0].estimated_end < now) or bool(starts and starts[0] < now)
 
     def _expect_what_runs(self, state: State) -> None:
         """Note what runs; overdue jobs are expected to end now."""
@@ -153,41 +237,36 @@ class Conservative:
         assert span is not None, "every job fits the empty platform"
         place = _Place(span.start, number, span.seconds, span.counts, least_time, job)
         self._timeline.take(place.start, place.end, place.counts)
-        insort(self._places, place)
+        self._places.add(place)
 
     def _make_again(self, state: State, allocator: Allocator) -> None:
         """Make all reservations again, in order of start."""
         self._expect_what_runs(state)
-        places, self._places = self._places, []
+        places, self._places = self._places, _Places()
         for place in places:
             self._reserve(place.job, place.number, place.least_time, allocator)
 
     def _move_forward(self, now: float, allocator: Allocator) -> None:
         """Move reservations, one after the other, to the earliest instants that the others leave."""
-        is_by_start = self.compression == "start"
-        searched: dict[tuple[int, float], float] = {}
-        moved = []
-        for place in self._places if is_by_start else self._in_turn(now):
-            shape = place.job.tasks, place.least_time
-            since = searched.get(shape, -math.inf)
-            if since < place.start:
-                tasks, seconds = place.job.tasks, place.least_time
-                earlier = self._timeline.window(since, seconds, tasks, place.start)
-                if is_by_start:  # what moves makes room behind this start only: equal jobs need not look here again
-                    searched[shape] = min(earlier, place.start)
-                moved.append(self._moved(place, earlier, allocator) if earlier < place.start else place)
-            else:
-                moved.append(place)
-        moved.sort()
-        self._places = moved
+        places, num_seen, is_by_start = self._places, 0, self.compression == "start"
+        turn = array("q", np.arange(len(places)).tobytes() if is_by_start else self._in_turn(now))
+        places.begin_search()
+        while num_seen < len(places):
+            num_seen, window = self._timeline.advance(num_seen, turn, places, is_by_start=is_by_start)
+            if window < math.inf:
+                k = turn[num_seen - 1]
+                places.change(k, self._moved(places.at(k), window, allocator))
+        places.sort()
 
-    def _in_turn(self, now: float) -> list[_Place]:
-        """Return the reservations in order of arrival, or in the order of the queue."""
-        places = sorted(self._places, key=_by_arrival)
+    def _in_turn(self, now: float) -> list[int]:
+        """Return the rows of the reservations in order of arrival, or in the order of the queue."""
+        numbers = self._places.numbers
+        rows = sorted(range(len(numbers)), key=numbers.__getitem__)
         if self.compression == "arrival":
-            return places
-        of_job = {place.job.id: place for place in places}
-        return [of_job[job.id] for job in ordered_at([place.job for place in places], self.queue_order, now)]
+            return rows
+        jobs = [self._places.at(k).job for k in rows]
+        row_of = {job.id: k for k, job in zip(rows, jobs, strict=True)}
+        return [row_of[job.id] for job in ordered_at(jobs, self.queue_order, now)]
 
     def _moved(self, place: _Place, earlier: float, allocator: Allocator) -> _Place:
         """Move a reservation to the first instant, from an earlier one on, that the others leave; return its place."""
@@ -208,7 +287,7 @@ class Conservative:
         """Return the jobs whose reservations have come and whose processors are free, as they are."""
         free, late = state.room, []
         due: list[Start | Wake] = []
-        while self._places and self._places[0].start <= state.now:
+        while self._places and self._places.starts[0] <= state.now:
             place = self._places.pop(0)
             if all(map(le, place.counts, free)):
                 free = less(free, place.counts)
@@ -216,5 +295,6 @@ class Conservative:
                 self._ends[place.job.id], self._held[place.job.id] = place.end, place.counts
             else:
                 late.append(place)
-        self._places[:0] = late
+        for place in late:
+            self._places.add(place)
         return due

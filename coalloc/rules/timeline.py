@@ -108,6 +108,30 @@ class Timeline(Generic[Amount]):
         if self._calls.give_back(self._address, start, end):
             engine().timeline_give_back(self._handle, start, end)
 
+    def advance(self, num_seen: int, turn: array[int], spans: Spans, *, is_by_start: bool) -> tuple[int, float]:
+        """Let spans that are taken, in ``turn`` from one on, begin at the first window before their starts.
+
+        Of a pool all are moved. Else this returns at the first that has a window: how many spans have been looked at,
+        and that window, which is infinity where nothing is to be done but to call again. Where spans are looked at by
+        start, equal ones are not searched for again where the one before has none.
+        """
+        columns: tuple[array[Any], ...] = (turn, spans.starts, spans.least_times, spans.tasks, spans.kinds)
+        addresses = [column.buffer_info()[0] for column in columns]
+        searched, window = spans.searched.buffer_info(), array("d", (math.inf,))
+        num_seen = self._calls.advance(
+            self._address,
+            num_seen,
+            len(turn),
+            *addresses,
+            searched[1],
+            searched[0],
+            is_by_start,
+            window.buffer_info()[0],
+        )
+        if num_seen < 0:
+            raise CoallocError("a timeline cannot move its spans")
+        return num_seen, window[0]
+
     def changes(self, since: float) -> list[float]:
         """Return the times from ``since`` on at which a step begins."""
         times = np.empty(engine().timeline_num_changes(self._handle, since))
@@ -142,6 +166,20 @@ class Timeline(Generic[Amount]):
             raise CoallocError(f"a timeline cannot hold the amounts {tuple(amounts)}") from None
 
 
+class Spans:
+    """Spans that are taken from a timeline, in columns: their starts and least times (s), tasks and kinds.
+
+    Up to ``searched`` (s) those of a kind are known to have no window: minus infinity where nothing is known.
+    """
+
+    def __init__(self) -> None:
+        self.starts: array[float] = array("d")
+        self.least_times: array[float] = array("d")
+        self.tasks: array[int] = array("q")
+        self.kinds: array[int] = array("q")
+        self.searched: array[float] = array("d")
+
+
 class _Calls(NamedTuple):
     """Operations of the engine that are called often, without its checks of their arguments."""
 
@@ -154,6 +192,7 @@ class _Calls(NamedTuple):
     release: Any
     window: Any
     first_start: Any
+    advance: Any
 
 
 @cache

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from array import array
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.rules.timeline import Timeline
+from coalloc.rules.timeline import Spans, Timeline
 from tests.strategies import LAW
 
 
@@ -202,3 +204,42 @@ def test_windows_are_the_starts_at_which_enough_is_free_at_every_step(
     starts = sorted({release, *timeline.changes(release)})
     expected = [s for s in starts if all(room(t) >= least for t in range(int(s), int(s) + length))]
     assert list(timeline.windows(release, length, least, classes)) == expected
+
+
+@LAW
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=12), st.randoms(), st.booleans())
+def test_spans_advance_as_one_search_after_another_says(
+    demands: list[tuple[int, int]], random: Random, is_by_start: bool
+) -> None:
+    # Jobs on four processors, each as early as the others before it leave, after which a third of them is gone.
+    timeline, spans = Timeline(0.0, (4,)), Spans()
+    gone = set(random.sample(range(len(demands)), len(demands) // 3))
+    placed = []
+    for seconds, tasks in demands:
+        start = timeline.window(0.0, seconds, tasks)
+        timeline.take(start, start + seconds, (tasks,))
+        placed.append((start, seconds, tasks))
+    for k, (start, seconds, tasks) in enumerate(placed):
+        if k in gone:
+            timeline.give_back(start, start + seconds, (tasks,))
+            continue
+        spans.kinds.append(len(spans.starts))
+        spans.starts.append(start)
+        spans.least_times.append(seconds)
+        spans.tasks.append(tasks)
+        spans.searched.append(-math.inf)
+    turn = list(range(len(spans.starts)))
+    random.shuffle(turn)
+    if is_by_start:
+        turn.sort(key=spans.starts.__getitem__)
+    plain, starts = timeline.copy(), spans.starts[:]
+    for k in turn:
+        tasks, seconds = spans.tasks[k], spans.least_times[k]
+        window = plain.window(-math.inf, seconds, tasks, starts[k])
+        if window < starts[k]:
+            plain.give_back(starts[k], starts[k] + seconds, (tasks,))
+            plain.take(window, window + seconds, (tasks,))
+            starts[k] = window
+    assert timeline.advance(0, array("q", turn), spans, is_by_start=is_by_start) == (len(turn), math.inf)
+    assert spans.starts == starts
+    assert [timeline.free(t) for t in timeline.changes(0.0)] == [plain.free(t) for t in plain.changes(0.0)]

@@ -5,6 +5,9 @@
    how steps are in blocks: each is changed by each booking, in their order. */
 enum { MOST_STEPS = 64, ROOM = 8 };
 
+/* Seconds after which a long call returns. */
+static const double LONGEST_CALL = 0.05;
+
 /* Rows of a block: times; whole capacities, and the sum of all classes; parts. The least and the most of each follow. */
 typedef struct {
     int64_t size;
@@ -421,6 +424,109 @@ double timeline_window(
         if (asked[i] < 0 || asked[i] >= of->num_whole) return INFINITY;
     const demand d = {.tasks = tasks, .num_asked = num_asked, .asked = asked};
     return search(of, &d, release, is_after != 0, duration, before);
+}
+
+/* Demands that have no window before a time, where room is looked at up to a limit. Nor have demands for as much or more
+   and as long or longer (docs/mathematics.md, conservative backfilling). */
+enum { MOST_KNOWN = 32 };
+
+typedef struct {
+    int64_t tasks;
+    double seconds, until, limit;
+} known_demand;
+
+typedef struct {
+    int64_t size, next;
+    known_demand of[MOST_KNOWN];
+} known_demands;
+
+/* Return before when a demand is known to have no window, with room looked at up to a limit. */
+static double known_until(const known_demands *known, int64_t tasks, double seconds, double limit) {
+    double until = -INFINITY;
+    for (int64_t i = 0; i < known->size && until < limit; i++) {
+        const known_demand *d = known->of + i;
+        if (d->tasks <= tasks && d->seconds <= seconds && d->limit <= limit) until = later(until, d->until);
+    }
+    return until;
+}
+
+static void learn(known_demands *known, known_demand found) {
+    for (int64_t i = 0; i < known->size; i++) {
+        known_demand *d = known->of + i;
+        if (found.tasks <= d->tasks && found.seconds <= d->seconds && found.until >= d->until && found.limit <= d->limit) {
+            *d = found;
+            return;
+        }
+    }
+    known->of[known->next] = found;
+    known->next = (known->next + 1) % MOST_KNOWN;
+    known->size = smaller(known->size + 1, MOST_KNOWN);
+}
+
+/* Let room be gained from a time on: a new window has to reach beyond it, to rounding. */
+static void forget_from(known_demands *known, double time) {
+    for (int64_t i = 0; i < known->size; i++) {
+        known_demand *d = known->of + i;
+        d->until = earlier(d->until, time - d->seconds - 1e-12 * (fabs(time) + d->seconds));
+    }
+}
+
+static int64_t move_span(timeline *t, double from, double to, double seconds, int64_t tasks) {
+    t->whole[0] = tasks;
+    const int64_t fault = book(t, from, from + seconds, -1);
+    return fault ? fault : book(t, to, to + seconds, 1);
+}
+
+static int64_t advance_fault(
+    int64_t num_seen, int64_t size, const int64_t *turn, const double *starts, const double *seconds,
+    const int64_t *kinds, int64_t num_kinds) {
+    if (num_seen < 0) return FAULT(OUT_OF_RANGE, 1);
+    if (!are_within(turn, size, 0, size - 1)) return FAULT(OUT_OF_RANGE, 3);
+    if (!are_within(kinds, size, 0, num_kinds - 1)) return FAULT(OUT_OF_RANGE, 7);
+    for (int64_t i = 0; i < size; i++) {
+        if (isnan(starts[i])) return FAULT(NOT_A_NUMBER, 4);
+        if (isnan(seconds[i])) return FAULT(NOT_A_NUMBER, 5);
+    }
+    return 0;
+}
+
+int64_t timeline_advance(
+    timeline *of, int64_t num_seen, int64_t size, const int64_t turn[size], double starts[size],
+    const double seconds[size], const int64_t tasks[size], const int64_t kinds[size], int64_t num_kinds,
+    double searched[num_kinds], int64_t is_by_start, double window[1]) {
+    int64_t fault = advance_fault(num_seen, size, turn, starts, seconds, kinds, num_kinds);
+    if (fault) return fault;
+    const bool is_pool = of->num_classes == 1 && of->num_whole == 1 && !of->num_parts;
+    const double limit = clock_now() + LONGEST_CALL;
+    known_demands known = {0};
+    window[0] = INFINITY;
+    for (int64_t i = num_seen; i < size; i++) {
+        const int64_t k = turn[i];
+        const double start = starts[k], since = searched[kinds[k]];
+        if (since >= start) continue;
+        if (i % 64 == 63 && clock_now() > limit) return i;
+        const double until = known_until(&known, tasks[k], seconds[k], start);
+        double found = INFINITY;
+        if (until < start) {
+            const double first = until > -INFINITY ? time_of(of, step_at(of, until)) : until;
+            const demand d = {.tasks = tasks[k]};
+            found = search(of, &d, later(since, first), false, seconds[k], start);
+        }
+        const double kept = earlier(found, start);
+        if (is_by_start) searched[kinds[k]] = kept;
+        if (since <= until || since == -INFINITY)
+            learn(&known, (known_demand){.tasks = tasks[k], .seconds = seconds[k], .until = kept, .limit = start});
+        if (found >= start) continue;
+        if (!is_pool) {
+            window[0] = found;
+            return i + 1;
+        }
+        fault = move_span(of, start, found, seconds[k], tasks[k]);
+        if (fault) return fault;
+        forget_from(&known, later(start, found + seconds[k]));
+        starts[k] = found;
+    }
+    return size;
 }
 
 double timeline_first_start(const timeline *of, double release, double duration) {

@@ -33,6 +33,15 @@ ENGINE(double) timeline_window(
     const timeline *of, double release, int64_t is_after, double duration, int64_t tasks, double before,
     int64_t num_asked, const int64_t asked[num_asked]);
 
+/* Let spans that are taken, in turn from one on, begin at the first window before their starts. Of a pool they are moved
+   here; else this returns at the first that has one, which it writes: infinity where it is only to be called again. A
+   span of a kind is not searched for before the time that its kind was `searched` up to; this goes on where spans are
+   looked at by start. Return how many have been looked at. */
+ENGINE(int64_t) timeline_advance(
+    timeline *of, int64_t num_seen, int64_t size, const int64_t turn[size], double starts[size],
+    const double seconds[size], const int64_t tasks[size], const int64_t kinds[size], int64_t num_kinds,
+    double searched[num_kinds], int64_t is_by_start, double window[1]);
+
 /* Return the first start from a release on of a duration in which the vector is free; infinity without one. */
 ENGINE(double) timeline_first_start(const timeline *of, double release, double duration);
 
