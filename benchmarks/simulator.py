@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sampling import HERE, RESULTS, code_columns, command_of, exit_with, new_page, run_shown
-from simulator_process import LARGE, LIMIT, LUBLIN, TRACES, Sample
+from simulator_process import AT_ONCE, LARGE, LIMIT, LUBLIN, POOL, THREE_CLUSTERS, TRACES, Sample
 
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row
@@ -42,6 +42,8 @@ CONSERVATIVE_JOBS = 20_000
 OVERLOAD = 1.2
 PAS_JOBS = 60
 LARGE_JOBS = 10_000
+QUEUES = (1_000, 2_000)
+"""Jobs that wait at once for conservative backfilling."""
 GRACE = 60.0
 """Seconds beyond the limit of AccaSim after which a sample is killed."""
 
@@ -87,9 +89,11 @@ def samples(folder: Path, runs: int, peer: str, peer_jobs: int) -> Iterator[Samp
             yield from (make("replay", main, "easy", NUM_HPC2N // parts, run) for parts in (4, 2))
             others = [name for name in TRACES if name != MAIN and Path(folder, TRACES[name][0]).exists()]
             yield from (make("replay", name, policy, 0, run) for name in others for policy in ("easy", "fcfs"))
+            yield from (make("bare", name, "easy", 0, run) for name in others)
             yield make("replay", main, "mesd", MESD_JOBS, run, offered_load=OVERLOAD)
             yield make("first-decisions", main, "mesd", MESD_QUEUE, run)
-        yield make("replay", LARGE, "easy", LARGE_JOBS, run)
+        yield from (make("replay", name, "easy", LARGE_JOBS, run) for name in (LARGE, POOL, THREE_CLUSTERS))
+        yield from (make("replay", AT_ONCE, "conservative", size, run) for size in QUEUES)
         yield make("all-decisions", "thesis-pas", "pas", PAS_JOBS, run)
 
 

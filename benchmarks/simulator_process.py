@@ -34,6 +34,7 @@ from coalloc.simulator.simulation import schedule_of_run
 from coalloc.simulator.site import Partition
 
 TRACES: Mapping[str, tuple[str, int]] = {
+    "CTC-SP2": ("CTC-SP2-1996-3.1-cln.swf.gz", 338),
     "HPC2N": ("HPC2N-2002-2.2-cln.swf.gz", 240),
     "SDSC-SP2": ("SDSC-SP2-1998-4.2-cln.swf.gz", 128),
     "KTH-SP2": ("KTH-SP2-1996-2.1-cln.swf.gz", 100),
@@ -42,8 +43,15 @@ TRACES: Mapping[str, tuple[str, int]] = {
 LUBLIN = "lublin"
 """The synthetic trace that stands in where there are no others, and its processors."""
 LUBLIN_PROCESSORS = 256
-LARGE, LARGE_PROCESSORS = "large-platform", 100_000
-"""Made-up jobs of one to all processors of a large platform, and how many these are."""
+LARGE = "large-platform"
+POOL, THREE_CLUSTERS, AT_ONCE = "pool", "three-clusters", "at-once"
+MADE_UP: Mapping[str, tuple[int, ...]] = {
+    LARGE: (100_000,),
+    POOL: (999,),
+    THREE_CLUSTERS: (333, 333, 333),
+    AT_ONCE: (512,),
+}
+"""Processors of each cluster of made-up traces. Jobs have one to all of them; those of ``AT_ONCE`` arrive at 0 s."""
 CLUSTERS, CLUSTER_SIZE = 4, 60
 MESD_QUEUES = 20
 LIMIT = 900.0
@@ -139,21 +147,24 @@ def bare(sample: Sample) -> Row:
     return {**phases.row, "jobs": len(jobs), "rate": len(jobs) / phases.row["engine_cpu"], "same_starts": same}
 
 
-def large_platform(num_jobs: int, load: float = 0.9) -> coalloc.Instance:
-    """Return jobs on one cluster: tasks and run times (a minute to a day) by powers, estimates up to three times."""
-    rng = np.random.default_rng(1)
-    tasks = np.exp(rng.uniform(0.0, np.log(LARGE_PROCESSORS), num_jobs)).astype(int)
+def made_up(name: str, num_jobs: int, load: float = 0.9) -> coalloc.Instance:
+    """Return made-up jobs: tasks and run times (a minute to a day) by powers, estimates up to three times."""
+    sizes, rng = MADE_UP[name], np.random.default_rng(1)
+    tasks = np.exp(rng.uniform(0.0, np.log(sum(sizes)), num_jobs)).astype(int)
     run_times = np.exp(rng.uniform(np.log(60.0), np.log(86_400.0), num_jobs))
     estimates = run_times * rng.uniform(1.0, 3.0, num_jobs)
     arrivals = np.cumsum(rng.exponential(1.0, num_jobs))
-    arrivals *= (tasks * run_times).sum() / LARGE_PROCESSORS / load / arrivals[-1]
+    arrivals *= 0.0 if name == AT_ONCE else (tasks * run_times).sum() / sum(sizes) / load / arrivals[-1]
     columns = zip(tasks.tolist(), run_times.tolist(), arrivals.tolist(), estimates.tolist(), strict=True)
     jobs = [
         coalloc.Job(f"J{n}", size, base_time, arrival=arrival, estimate=estimate)
         for n, (size, base_time, arrival, estimate) in enumerate(columns)
     ]
-    cluster = coalloc.Cluster("C1", [coalloc.NodeGroup(LARGE_PROCESSORS, power=1.0)], link_bandwidth=0.0)
-    return coalloc.Instance(coalloc.Platform([cluster]), jobs, name=LARGE)
+    clusters = [
+        coalloc.Cluster(f"C{c}", [coalloc.NodeGroup(size, power=1.0)], link_bandwidth=0.0)
+        for c, size in enumerate(sizes, start=1)
+    ]
+    return coalloc.Instance(coalloc.Platform(clusters), jobs, name=name)
 
 
 def read(sample: Sample, first: int = 0) -> coalloc.Instance:
@@ -175,8 +186,8 @@ def at_load(instance: coalloc.Instance, load: float) -> coalloc.Instance:
 def _as_in_the_trace(sample: Sample, first: int) -> coalloc.Instance:
     if sample.trace == LUBLIN:
         return coalloc.generate("lublin", seed=1, jobs=sample.num_jobs, nodes=LUBLIN_PROCESSORS, clusters=1)
-    if sample.trace == LARGE:
-        return large_platform(sample.num_jobs)
+    if sample.trace in MADE_UP:
+        return made_up(sample.trace, sample.num_jobs)
     file, processors = TRACES[sample.trace]
     part = f"{first}:{first + sample.num_jobs}" if sample.num_jobs else None
     path = Path(sample.folder, file)
