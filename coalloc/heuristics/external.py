@@ -96,12 +96,13 @@ class ExternalPolicy:
     _waiting: dict[str, Job] = field(init=False, default_factory=dict)
     _arrived: list[Job] = field(init=False, default_factory=list)
     _ended: list[str] = field(init=False, default_factory=list)
+    _left: list[str] = field(init=False, default_factory=list)
 
     def begin(self, state: State) -> None:
         """Start the program, and tell it of the platform and of what runs."""
         if self._program is not None:
             self._program.close()
-        self._state, self._waiting, self._arrived, self._ended = state, {}, [], []
+        self._state, self._waiting, self._arrived, self._ended, self._left = state, {}, [], [], []
         self._program = _Program(shlex.split(self.command) if isinstance(self.command, str) else list(self.command))
         weakref.finalize(self, self._program.close)
         self._program.tell(_beginning(state))
@@ -115,6 +116,14 @@ class ExternalPolicy:
         """Note a job that has ended."""
         self._ended.append(running.job.id)
 
+    def left(self, _: State, job: Job) -> None:
+        """Note a job that has left the queue; one that the program does not know yet, it never hears of."""
+        del self._waiting[job.id]
+        known = [other for other in self._arrived if other.id != job.id]
+        if len(known) == len(self._arrived):
+            self._left.append(job.id)
+        self._arrived = known
+
     def decide(self, state: State) -> list[Start | Wake]:
         """Return what the program answers."""
         if state is not self._state:
@@ -127,9 +136,10 @@ class ExternalPolicy:
             "now": state.now,
             "arrived": [plain(job) for job in self._arrived],
             "ended": self._ended,
+            "left": self._left,
             "free": state.free,
         }
-        self._arrived, self._ended = [], []
+        self._arrived, self._ended, self._left = [], [], []
         answer = self._program.ask(message)
         return [*self._starts(state, answer.get("start", [])), *_wakes(answer.get("wake"))]
 

@@ -1,4 +1,4 @@
-"""A scheduler of its own: first come, first served, on clusters in the order of the platform. Imports nothing of ours."""
+"""A scheduler of its own: first come, first served, on clusters in the order of the platform, without coalloc."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ waiting = []
 for message in map(json.loads, sys.stdin):
     if message["event"] == "begin":
         continue
-    waiting += message["arrived"]
+    waiting = [job for job in waiting if job["id"] not in message["left"]] + message["arrived"]
     free, start = message["free"], []
     while waiting and waiting[0]["tasks"] <= sum(free):
         job, counts = waiting.pop(0), []

@@ -87,7 +87,10 @@ def test_starts_by_name_of_node_and_wakes():
         ("", "command '': it names no program"),
         ("no-such-program", "command 'no-such-program': "),
         ([sys.executable, "-c", "raise SystemExit(3)"], "ended without an answer, with exit code 3"),
-        (answering("nonsense"), "the scheduler must answer {\"start\": [...], \"wake\": time} in one line, got 'nonsense'"),
+        (
+            answering("nonsense"),
+            'the scheduler must answer {"start": [...], "wake": time} in one line, got \'nonsense\'',
+        ),
         (answering('{"stop": []}'), "the scheduler must answer {"),
         (answering('{"start": "J1"}'), 'the scheduler must answer a list of starts, got "J1"'),
         (answering('{"start": ["JX"]}'), 'the scheduler starts "JX", which is no waiting job'),
@@ -111,3 +114,18 @@ def test_what_it_does_wrong_is_one_line(command, sentence):
 def test_too_little_room():
     with pytest.raises(CoallocError, match="the scheduler starts job 'J2', for which too little is free"):
         coalloc.simulate(TWO, ExternalPolicy(answering('{"start": ["J1"]}', '{"start": ["J2"]}')))
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_jobs_that_are_cancelled_or_changed_while_they_wait(known):
+    jobs = [Job("J1", 2, 10.0), Job("J2", 1, 5.0, arrival=1.0), Job("J3", 2, 5.0, arrival=1.0)]
+    simulation = coalloc.Simulation(TWO.replace(jobs=jobs), ExternalPolicy(FCFS))
+    simulation.run(until=2.0 if known else 0.5)  # whether the program has heard of them
+    simulation.cancel("J2")
+    simulation.change("J3", tasks=1)
+    simulation.change("J3", base_time=7.0, estimate=7.0)
+    simulation.run()
+    placement = simulation.result().schedule["J3"]
+    assert (placement.start, placement.end) == (10.0, 17.0)
+    with pytest.raises(CoallocError, match="copy"):
+        simulation.branch()
