@@ -1,6 +1,6 @@
 """What happened on shared nodes under a schedule: what each job got and when it stood still, what users kept.
 
-From starts, ends and nodes the state of the nodes follows (:mod:`coalloc.sharing.shared_nodes`): it is gone through
+From starts, ends and nodes the state of the nodes follows (:mod:`coalloc.problem.shared_nodes`): it is gone through
 once, from instant to instant. Definitions: docs/time-shared/model.md.
 """
 
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from coalloc.instance import Instance, LocalUser
 from coalloc.instance.time_base import TimeBase
+from coalloc.problem.shared_nodes import SharedNodes
 from coalloc.schedule import Schedule
 from coalloc.schedule.observed import intervals_held, placed_jobs
-from coalloc.sharing.shared_nodes import SharedNodes
 
 NOTIFICATIONS = ("local", "no_local", "stop", "resume")
 """What nodes tell each other: a user is there, a user has left, a task was stopped, a task goes on."""

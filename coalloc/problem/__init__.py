@@ -1,4 +1,4 @@
-"""An instance as exact methods see it: classes of processors, modes and speed levels of jobs, time in ticks."""
+"""An instance as methods see it: classes of processors, modes and speed levels of jobs, time in ticks, shared nodes."""
 
 from coalloc.problem.allocation import least_tasks
 from coalloc.problem.allocations import MAX_MODES, Allocations, Links

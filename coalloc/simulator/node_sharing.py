@@ -1,6 +1,6 @@
 """Nodes that tasks share, as a source of pace, and as policies see them.
 
-What the state of the nodes is, and what it does to jobs, says :mod:`coalloc.sharing.shared_nodes`. Local users are
+What the state of the nodes is, and what it does to jobs, says :mod:`coalloc.problem.shared_nodes`. Local users are
 changes from outside. At the end of an instant all that has happened at it takes effect at once.
 """
 
@@ -13,8 +13,8 @@ from typing import Self
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, LocalUser, Platform
+from coalloc.problem.shared_nodes import SharedNodes
 from coalloc.rules.node_choice import NodeLoad
-from coalloc.sharing.shared_nodes import SharedNodes
 from coalloc.simulator.clock import Change, Passes
 from coalloc.simulator.decisions import DecisionError, Start
 from coalloc.simulator.processors import Processors, indices_of, processors_of

@@ -12,7 +12,7 @@ from coalloc import Cluster, CoallocError, Instance, Job, LocalUser, NodeGroup, 
 from coalloc.measures.observed_sharing import observe_sharing
 from coalloc.measures.sharing import SHARING_METRICS, dedicated, least_makespan
 from coalloc.results import RelaxedFeatureWarning
-from tests.sharing.shared_instances import outcome, shared_instances
+from tests.problem.shared_instances import outcome, shared_instances
 from tests.simulator.named import Named
 from tests.strategies import LAW
 

@@ -11,7 +11,7 @@ from coalloc import Cluster, CoallocError, Instance, Job, LocalUser, NodeGroup, 
 from coalloc.extend import Start
 from coalloc.simulator.engine import Engine
 from coalloc.simulator.site import Partition
-from tests.sharing.shared_instances import outcome, shared_instances
+from tests.problem.shared_instances import outcome, shared_instances
 from tests.simulator.named import FirstFree, Named
 from tests.strategies import LAW, instances
 

@@ -18,8 +18,8 @@ from typing import Self
 
 from coalloc.instance import Job, LocalUser, Platform, Sharing
 from coalloc.instance.rounding import capacity_limit
-from coalloc.sharing.fair_shares import fair_shares
-from coalloc.sharing.stops import MemoryUse, stopped_tasks
+from coalloc.problem.fair_shares import fair_shares
+from coalloc.problem.memory_stops import MemoryUse, stopped_tasks
 
 STANDING_STILL = (math.inf, 1.0)
 """Slowdowns of a job that makes no progress."""

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from coalloc.instance import Cluster, Job, LocalUser, NodeGroup, Platform, Sharing
 from coalloc.instance.rounding import capacity_limit
-from coalloc.sharing.fair_shares import fair_shares
-from coalloc.sharing.shared_nodes import SharedNodes
+from coalloc.problem.fair_shares import fair_shares
+from coalloc.problem.shared_nodes import SharedNodes
 from tests.strategies import LAW
 
 MEMORY = 100.0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.sharing.fair_shares import fair_shares
+from coalloc.problem.fair_shares import fair_shares
 from tests.strategies import LAW
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coalloc.sharing.stops import MemoryUse, stopped_tasks
+from coalloc.problem.memory_stops import MemoryUse, stopped_tasks
 
 
 def uses(**memories):
