@@ -54,7 +54,7 @@ class Method:
     name
         What the trace calls it, and ``solve(methods=, without=)``.
     run
-        Tells the context whatever it finds; it ends by ``context.deadline``, and where the gap is closed.
+        Tells the incumbent whatever it finds; it ends by ``incumbent.deadline``, and where the gap is closed.
     needs
         Traits of the problem, and of what is known, that it requires.
     also

@@ -396,7 +396,7 @@ def _solved_otherwise(
     constraints: Sequence[Constraint],
     instance: Instance | None = None,
 ) -> SolveResult:
-    """Return the result for the instance of a context, or another, with other options or constraints."""
+    """Return the result for the instance of an incumbent, or another, with other options or constraints."""
     return solve_oas(
         instance or incumbent.state.instance,
         options,

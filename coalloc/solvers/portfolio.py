@@ -78,7 +78,7 @@ def rows_for(options: SolveOptions) -> list[Method]:
 
 
 def close(incumbent: Incumbent) -> None:
-    """Close the gap as far as the limits allow; everything found goes to the context."""
+    """Close the gap as far as the limits allow; everything found goes to the incumbent."""
     rows = rows_for(incumbent.state.options)
     with incumbent.resources:
         for _ in range(OPENING):

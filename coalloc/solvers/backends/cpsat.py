@@ -297,7 +297,7 @@ class Beside:
     unit: float
 
     def tell(self, incumbent: Incumbent) -> None:
-        """Tell a context what was found since."""
+        """Tell an incumbent what was found since."""
         for message in self.worker.news():
             _hear(
                 message,
@@ -384,7 +384,7 @@ def common_slot(problem: Problem, least: float, others: Iterable[float] = ()) ->
 def _run(
     incumbent: Incumbent, criterion: Criterion, first: Sequence[Assignment], take: OnSchedule, time_limit: float
 ) -> None:
-    """Run CP-SAT on the problem of a criterion: that of the context, or the same in other slots."""
+    """Run CP-SAT on the problem of a criterion: that of the incumbent, or the same in other slots."""
     options, worker = incumbent.state.options, _living_worker(incumbent)
     if worker is None:
         return

@@ -162,7 +162,7 @@ def status_of(question: Question, *, time_limit: float, proof: Path | None = Non
 
 
 class Run:
-    """A process that looks for a better schedule than the best at its begin, for a context."""
+    """A process that looks for a better schedule than the best at its begin, for an incumbent."""
 
     def __init__(self, incumbent: Incumbent, criterion: Criterion, question: Question) -> None:
         self._context, self._criterion, self._question = incumbent, criterion, question

@@ -1,4 +1,4 @@
-"""The bound of own prices on a sum of costs: each job pays its own, and the best set that fits gets them back.
+"""The bound of job prices on a sum of costs: each job pays its own, and the best set that fits gets them back.
 
 With prices ``pi_jk >= 0`` of a tick of job j in cell k of the time, and 0 elsewhere,
 

@@ -155,4 +155,6 @@ def _have_one_task(problem: Problem) -> bool:
     return all(job.tasks == 1 and not job.shapes for job in problem.jobs)
 
 
-METHOD = Method("positions", _run, Trait.SUM, lambda incumbent: _have_one_task(incumbent.problem), stage="bound")
+METHOD = Method(
+    "position assignment", _run, Trait.SUM, lambda incumbent: _have_one_task(incumbent.problem), stage="bound"
+)

@@ -42,7 +42,7 @@ class Plan:
 
 @dataclass(slots=True)
 class _Search:
-    """The search for one context, with the numbers that it draws by."""
+    """The search for one incumbent, with the numbers that it draws by."""
 
     incumbent: Incumbent
     rng: np.random.Generator

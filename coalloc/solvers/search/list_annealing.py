@@ -263,7 +263,7 @@ def earliness_weights(criterion: Criterion) -> list[float]:
 def annealing_in(
     incumbent: Incumbent, costs: Costs, seed: int, latest_ends: Sequence[float] | None = None
 ) -> ListAnnealing:
-    """Return the annealing of the lists of a context, which keeps the tables of its problem."""
+    """Return the annealing of the lists of an incumbent, which keeps the tables of its problem."""
     tables = incumbent.kept(Tables) or Tables.of(Generation(incumbent.problem))
     incumbent.keep(tables)
     return ListAnnealing(incumbent.problem, costs, seed, latest_ends, tables)

@@ -1,4 +1,4 @@
-"""The bound of own prices: by hand, at prices of any kind, and against brute force."""
+"""The bound of job prices: by hand, at prices of any kind, and against brute force."""
 
 from __future__ import annotations
 
