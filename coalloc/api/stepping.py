@@ -264,7 +264,9 @@ class Simulation:
         if not self._decides:
             raise CoallocError("run requires a policy: Simulation(instance, policy) or branch(policy)")
         with self._watched():
-            if self._site is not None and self.now <= until:
+            if until == math.inf and self._engine.run_in_pool():
+                self._site = None
+            elif self._site is not None and self.now <= until:
                 self._engine.decide(self._site)
                 self._site = None
             self._engine.go_on(until)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
-from coalloc.checker.processor_sets import Sets, common, processor_texts
+from coalloc.checker.processor_sets import Ints, Sets, common, counting, processor_texts
 from coalloc.checker.rows import Rows
 from coalloc.checker.rule import Case, Rule, Violation, listed, seconds
 from coalloc.instance import visible
@@ -21,6 +22,12 @@ job is named with those that hold its processors longest, or a hopeless schedule
 MOST_BITS = 100_000_000
 """Size of the sets of processors, in bits, that are kept to be used again."""
 
+SORTED_AT_ONCE = 4_000_000
+"""Processors of jobs that are sorted in one go, so that memory stays small."""
+
+WIDE = 64
+"""Processors of a job, in the mean, from which on bits are quicker than a list of them."""
+
 EVENTS_AT_ONCE = 50_000
 """Starts and ends that are taken out of columns in one go, so that memory stays small."""
 
@@ -28,6 +35,8 @@ EVENTS_AT_ONCE = 50_000
 def _overlaps(case: Case) -> Iterator[Violation]:
     """Yield each pair of rows that hold a processor at the same time, once, with all processors they share."""
     rows = case.rows
+    if _are_disjoint(rows):
+        return
     for first, second in sorted(_pairs(rows)):
         jobs = (rows.ids[first], rows.ids[second])
         start = float(rows.instants[max(rows.begin[first], rows.begin[second])])
@@ -39,6 +48,36 @@ def _overlaps(case: Case) -> Iterator[Violation]:
             f"from {seconds(start)} to {seconds(end)}"
         )
         yield Violation("overlap", jobs, ", ".join(where), start, 2, 1, sentence)
+
+
+def _are_disjoint(rows: Rows) -> bool:
+    """Return whether no two rows hold a processor at once; False also where rows are wide, and others have to say.
+
+    Of the rows that hold a processor, in the order of their begins, each must end before the next one begins.
+    """
+    lasting = np.flatnonzero(rows.begin < rows.finish)
+    order = lasting[np.argsort(rows.begin[lasting], kind="stable")]
+    begins, held = rows.sets.begin, rows.held[order]
+    counts = begins[held + 1] - begins[held]
+    own, rank = np.repeat(begins[held], counts) + counting(counts), np.repeat(np.arange(len(order)), counts)
+    first, stop = rows.sets.first[own], rows.sets.stop[own]
+    number = int((stop - first).sum())
+    if number > WIDE * len(order):
+        return False
+    bounds = np.linspace(0, rows.groups.num_processors, number // SORTED_AT_ONCE + 2).astype(np.int64)
+    return all(
+        _follow(rows, order, rank, np.maximum(first, low), np.minimum(stop, high)) for low, high in pairwise(bounds)
+    )
+
+
+def _follow(rows: Rows, order: Ints, rank: Ints, first: Ints, stop: Ints) -> bool:
+    """Return whether rows that hold a processor follow each other: entry i is of row ``order[rank[i]]``."""
+    sizes = np.maximum(stop - first, 0)
+    entries = (np.repeat(first, sizes) + counting(sizes)) * len(order) + np.repeat(rank, sizes)
+    entries.sort()
+    processor, place = np.divmod(entries, max(1, len(order)))
+    row = order[place]
+    return not ((processor[1:] == processor[:-1]) & (rows.finish[row[:-1]] > rows.begin[row[1:]])).any()
 
 
 def _pairs(rows: Rows) -> set[Pair]:

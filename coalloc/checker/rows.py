@@ -91,7 +91,7 @@ def rows_of(instance: Instance, schedule: Schedule) -> Rows:
         num_running=len(running),
         ids=[*(r.job.id for r in running), *column(placements, "job")],
         jobs=jobs,
-        is_unknown=np.array([job is None for job in jobs], dtype=bool),
+        is_unknown=_are_unknown(instance, jobs),
         start=start,
         end=end,
         slowdown=_slowdowns(sets, groups)[held],
@@ -113,6 +113,13 @@ def _jobs(instance: Instance, placements: Sequence[Placement]) -> Sequence[Job |
         return instance.jobs
     placed = map(_as_shaped, map(instance.job_by_id.get, names), shapes)
     return [*(run.job for run in instance.running), *placed]
+
+
+def _are_unknown(instance: Instance, jobs: Sequence[Job | None]) -> NDArray[np.bool_]:
+    """Return which of some jobs are unknown: none of the instance's own, which need not be made for that."""
+    if jobs is instance.jobs:
+        return np.zeros(len(jobs), bool)
+    return np.array([job is None for job in jobs], bool)
 
 
 def _as_shaped(job: Job | None, number: int) -> Job | None:

@@ -18,8 +18,8 @@ from coalloc.heuristics.over_time import Filling, ShapeFilling
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
-from coalloc.rules.orders import Order, ordered_at
-from coalloc.rules.queues import Places, WaitingJobs, waiting_jobs
+from coalloc.rules.orders import Order, is_fixed, ordered_at
+from coalloc.rules.queues import Places, QueueRules, WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, Reserve, reservation, reservation_in_pool
 from coalloc.rules.shapes import ShapeChoice
 from coalloc.simulator.policy import Start, State
@@ -53,6 +53,14 @@ class Easy:
     def chooses_shapes(self) -> bool:
         """Whether jobs come to it in all their shapes."""
         return self.shapes == "ends-first"
+
+    @property
+    def rules(self) -> QueueRules | None:
+        """What it decides on equal processors; None where the order of two jobs changes while they wait."""
+        candidates = None if self.candidates == "queue" else self.candidates
+        if not is_fixed(self.queue_order) or not (candidates is None or is_fixed(candidates)):
+            return None
+        return QueueRules(self.queue_order, "easy", candidates)
 
     def begin(self, state: State) -> None:
         """Forget the run before."""

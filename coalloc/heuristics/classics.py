@@ -16,8 +16,8 @@ from coalloc.heuristics.over_time import Filling
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Choose, RuleName
-from coalloc.rules.orders import Order
-from coalloc.rules.queues import WaitingJobs, waiting_jobs
+from coalloc.rules.orders import Order, is_fixed
+from coalloc.rules.queues import QueueRules, WaitingJobs, waiting_jobs
 from coalloc.simulator.policy import Start, State
 
 
@@ -32,6 +32,11 @@ class ListPolicy:
     _run: object = field(init=False, default=None)
     _has_closings: bool = field(init=False, default=False)
     _waiting: WaitingJobs = field(init=False)
+
+    @property
+    def rules(self) -> QueueRules | None:
+        """What it decides on equal processors; None where the order of two jobs changes while they wait."""
+        return QueueRules(self.queue_order, "any" if self.skip else "none") if is_fixed(self.queue_order) else None
 
     def begin(self, state: State) -> None:
         """Forget the run before."""

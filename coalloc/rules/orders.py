@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from coalloc.instance import CoallocError, Job
 
@@ -81,7 +81,7 @@ TIMED_ORDERS: Mapping[str, Key] = {"wfp3": wfp3, "unicef": unicef}
 """Sort keys that change with the clock, by name of the order."""
 
 
-def is_fixed(order: Order) -> bool:
+def is_fixed(order: Order) -> TypeGuard[OrderName]:
     """Return whether the order of two jobs never changes while they wait."""
     return isinstance(order, str) and order in FIXED_ORDERS
 

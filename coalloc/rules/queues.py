@@ -9,13 +9,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance import Job
-from coalloc.rules.orders import FIXED_ORDERS, Order, is_fixed, ordered_at
+from coalloc.rules.orders import FIXED_ORDERS, Order, OrderName, is_fixed, ordered_at
 
 Places = list[int] | NDArray[np.int64]
 """Places of jobs in a queue, in its order."""
@@ -25,6 +25,18 @@ FEW = 128
 
 LeastTime = Callable[[Job], float]
 """What a job takes at least, s."""
+
+
+class QueueRules(NamedTuple):
+    """How jobs of a queue start on equal processors: from its head on, and others beside the first that does not fit.
+
+    ``passing`` says which: none, any that fits, or those that do not delay the first (EASY), which are tried in the
+    order of ``candidates``; None is that of the queue.
+    """
+
+    order: OrderName
+    passing: Literal["none", "any", "easy"]
+    candidates: OrderName | None = None
 
 
 class Gap(Protocol):

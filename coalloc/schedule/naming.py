@@ -56,7 +56,7 @@ def assign_nodes(instance: Instance, classes: Sequence[NodeClass], intervals: Se
         Intervals(short.job, members.first[short.g], members.first[short.g] + lowest),
     ]
     places = Intervals(*(np.concatenate(column) for column in zip(*map(_columns, found), strict=True)))
-    return names_of(instance.platform.numbering, len(intervals), _in_order(members.numbers_of(places)))
+    return names_of(instance.platform.numbering, len(intervals), in_order(members.numbers_of(places)))
 
 
 def _columns(of: Intervals) -> tuple[Ints, Ints, Ints]:
@@ -145,21 +145,41 @@ def _busy_until(instance: Instance) -> Floats:
 
 def _taken(takes: _Takes, members: _Members, intervals: Sequence[Occupation]) -> Intervals:
     """Return the places that takes get, by job."""
-    num_takes, held = len(takes.job), members.held
     steps = _steps(takes, members.until)
-    sizes = (len(members.capacities), num_takes, len(members.until), len(steps))
-    naming = engine().naming_new(*sizes, members.capacities, takes.g, takes.count, *_columns(held), steps)
+    try:
+        take, first, stop = named_takes(members.capacities, takes.g, takes.count, members.held, steps)
+    except _OverbookedError as error:
+        raise ValueError(_overbooked(takes, error.take, intervals)) from None
+    shift = members.first[takes.g[take]]
+    return Intervals(takes.job[take], first + shift, stop + shift)
+
+
+class _OverbookedError(ValueError):
+    """A take finds too little that is free."""
+
+    def __init__(self, take: int) -> None:
+        self.take = take
+        super().__init__(f"take {take} finds too little that is free")
+
+
+def named_takes(capacities: Ints, g: Ints, count: Ints, held: Intervals, steps: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return which takes have which intervals of processors, counted from 0 in their class: the lowest that are free.
+
+    A take is a ``count`` of class ``g``. Intervals that are ``held`` have their class as holder. In their order,
+    ``steps`` are takes, releases of takes (behind all takes), and of held intervals (behind those). Raises
+    ``ValueError`` where a take finds too little.
+    """
+    sizes = len(capacities), len(g), len(held.first), len(steps)
+    naming = engine().naming_new(*sizes, capacities, g, count, *_columns(held), steps)
     done = -1
     while done < len(steps):
         before, done = done, engine().naming_go(naming, SECONDS)
         if done == before:
-            raise ValueError(_overbooked(takes, int(steps[done]), intervals))
+            raise _OverbookedError(int(steps[done]))
     size = engine().naming_size(naming)
-    begins, first, stop = (np.empty(length, np.int64) for length in (num_takes + 1, size, size))
-    engine().naming_read(naming, num_takes, size, begins, first, stop)
-    take = np.repeat(np.arange(num_takes), np.diff(begins))
-    shift = members.first[takes.g[take]]
-    return Intervals(takes.job[take], first + shift, stop + shift)
+    begins, first, stop = (np.empty(length, np.int64) for length in (len(g) + 1, size, size))
+    engine().naming_read(naming, len(g), size, begins, first, stop)
+    return np.repeat(np.arange(len(g)), np.diff(begins)), first, stop
 
 
 def _steps(takes: _Takes, held_until: Floats) -> Ints:
@@ -180,7 +200,7 @@ def _overbooked(takes: _Takes, take: int, intervals: Sequence[Occupation]) -> st
     )
 
 
-def _in_order(of: Intervals) -> Intervals:
+def in_order(of: Intervals) -> Intervals:
     """Return the intervals of each holder, in order of both, as long as can be."""
     order = np.lexsort((of.first, of.holder))
     holder, first, stop = (column[order] for column in _columns(of))

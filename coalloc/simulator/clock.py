@@ -140,6 +140,12 @@ class Clock:
             heappop(heap)
         return min(heap[0][0], self._coming[0])
 
+    def finish(self, now: float) -> None:
+        """Let all have happened by ``now`` (s) that is known."""
+        self.now, self._has_begun, self._arrivals, self._coming = now, True, iter(()), END_OF_TIME
+        self._heap[:] = [END_OF_TIME]
+        self._ends.clear()
+
     def copied(self) -> Self:
         """Return a clock that goes on from here by itself."""
         twin = copy(self)

@@ -21,6 +21,7 @@ from coalloc.documents.columns import Columns, column
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resources
 from coalloc.problem.execution import execution_slowdown
+from coalloc.rules.queues import QueueRules
 from coalloc.simulator.clock import Change, Clock, Passes
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
@@ -29,7 +30,8 @@ from coalloc.simulator.interruption import Interrupts, noted_interrupts
 from coalloc.simulator.node_sharing import refuse_unshared, sharing_of, user_changes
 from coalloc.simulator.occupancy import refuse_too_large, refuse_unplaceable
 from coalloc.simulator.outlook import Reserved, Shutting
-from coalloc.simulator.policy import Policy, Running, as_described
+from coalloc.simulator.policy import Policy, Running, StatesRules, as_described
+from coalloc.simulator.pool_run import ALL, PoolRun
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, Source
 from coalloc.simulator.readiness import Event, Readiness
@@ -148,7 +150,7 @@ class Engine:
     ) -> None:
         if router is None and len(partitions) > 1:
             raise CoallocError(f"a simulation with {len(partitions)} sites requires a router")
-        instance = as_resources(instance)
+        self._instance = instance = as_resources(instance)
         self._jobs = instance.jobs
         self._killed, self._present = set[int](), dict[int, Job]()
         """The jobs from arrival to end; those of several shapes, once they have started, in the one they run in.
@@ -171,17 +173,12 @@ class Engine:
         self._progress = Progress(sources)
         self._is_steady = not sources and "times" not in instance.features
         """Whether a job takes as long as its processors say, whatever happens meanwhile."""
-        self._base_times, self._seen = (
-            column(self._jobs, "base_time"),
-            _seen_columns(self._jobs, is_steady=self._is_steady),
-        )
+        self._base_times = column(self._jobs, "base_time")
+        self._seen = _seen_columns(self._jobs, is_steady=self._is_steady)
         self._sites = self._made(partitions, instance, np.random.default_rng(seed))
         self._take_router(router)
-        part = partitions[0].policy.scope if len(partitions) == 1 else "site"
-        narrowest = [min(j.in_shapes, key=lambda s: s.tasks) for j in self._jobs] if self._is_moldable else self._jobs
-        refuse_too_large(narrowest, max(site.largest_job for site in self._sites), part)
-        if self._sharing is None and (instance.largest_task_memory or PLACED & instance.features):
-            refuse_unplaceable(narrowest, lambda job: max(site.most_tasks(job) for site in self._sites), part)
+        self._readiness = Readiness.of(instance)
+        self._refuse_large(instance)
 
         self._running: dict[int, Running] = {}
         self._ends: dict[int, float] = {}
@@ -189,14 +186,16 @@ class Engine:
         self._reserved_jobs: dict[int, tuple[Job, Processors]] = {}
         self._reserved: set[int] = set()
         """The running jobs that start later and have not ended, and which of them have begun."""
-        self._readiness = Readiness.of(instance)
         self._held_back, self._arrived = set[int](), set[int]()
         """Jobs that have arrived and wait for others, and those of gangs that wait for the others of it at most."""
-        self._refuse_large_gangs(part)
         self._num_jobs = self._next_index = len(self._jobs) + len(instance.running)
-        self._ended, self._idle_instants, self._num_instants, self._is_open = 0, 0, 0, False
-        """Jobs that have ended, instants, and whether something has happened at one whose end has not been seen to."""
+        self._ended, self._idle_instants, self._num_instants = 0, 0, 0
+        self._is_open, self._is_disturbed = False, changes != ()
+        """Whether something has happened at an instant whose end has not been seen to; and whether more has a say than
+        jobs and policies: changes, also of jobs, and decisions of others."""
         self._interrupts = Interrupts()
+        self._pool: PoolRun | None = None
+        """The whole run in the engine, while it is one."""
         self._homes: dict[int, int] = {}
         """The site of each job, by number, where there are several: from its arrival to its end."""
         self._record, self._known_processors = Record(), dict[Processors, Processors]()
@@ -253,8 +252,13 @@ class Engine:
         self._hears_starts = router if isinstance(router, HearsStarts) else None
         self._hears_ends = router if isinstance(router, HearsEnds) else None
 
-    def _refuse_large_gangs(self, part: str) -> None:
-        """Raise for jobs that start together and find too little room for that."""
+    def _refuse_large(self, instance: Instance) -> None:
+        """Raise for jobs that find too little room, alone or where they start together."""
+        part = self._sites[0].policy.scope if len(self._sites) == 1 else "site"
+        narrowest = [min(j.in_shapes, key=lambda s: s.tasks) for j in self._jobs] if self._is_moldable else self._jobs
+        refuse_too_large(narrowest, max(site.largest_job for site in self._sites), part)
+        if self._sharing is None and (instance.largest_task_memory or PLACED & instance.features):
+            refuse_unplaceable(narrowest, lambda job: max(site.most_tasks(job) for site in self._sites), part)
         gangs = dict.fromkeys(self._readiness.gang_of.values() if self._readiness is not None else ())
         whole = [gang.merged([self._jobs[j] for j in gang.members]) for gang in gangs]
         refuse_too_large(whole, max(site.largest_job for site in self._sites), part)
@@ -263,10 +267,11 @@ class Engine:
     @property
     def position(self) -> Position:
         """Where the run is."""
-        running = len(self._running)
         waiting = sum(site.num_waiting for site in self._sites)
-        coming = self._num_jobs - self._ended - running - waiting
-        return Position(self._clock.now, self._ended, running, waiting, coming)
+        now, ended, running = self._clock.now, self._ended, len(self._running)
+        if self._pool is not None:
+            now, ended, running, waiting = self._pool.position
+        return Position(now, ended, running, waiting, self._num_jobs - ended - running - waiting)
 
     def run(self) -> Run:
         """Simulate until all jobs have ended.
@@ -282,7 +287,8 @@ class Engine:
         """
         with self.watched():
             self.begin()
-            self.go_on()
+            if not self.run_in_pool():
+                self.go_on()
         return self.facts(range(len(self._jobs)))
 
     @contextmanager
@@ -303,6 +309,38 @@ class Engine:
         """Let the policies decide at all passes up to a time, s."""
         while (site := self.next_pass(until)) is not None:
             self.decide(site)
+
+    def run_in_pool(self) -> bool:
+        """Run it to its end in the engine, where it is a run of :class:`PoolRun`; return whether it is."""
+        rules = self._pool_rules()
+        if rules is None:
+            return False
+        (site,) = self._sites
+        are = {"is_per_event": self._is_per_event, "are_killed": self._kill}
+        self._pool = run = PoolRun(self._instance, site.slowness, rules, **are)
+        while run.go(ALL if self._report is None else PASSES_PER_REPORT):
+            if self._interrupts.have_come:
+                raise KeyboardInterrupt
+            if self._report is not None:
+                self._report(self.position)
+        facts, self._pool = run.facts(), None
+        self._record, self._ended = Record.of_all(facts.starts, facts.ends, facts.processors), self._num_jobs
+        self._killed = set(facts.killed.tolist())
+        for known in (self._present, self._running, self._ends, self._homes):
+            known.clear()
+        self._clock.finish(facts.now)
+        site.finish(facts.passes, facts.pass_seconds, facts.longest_pass)
+        return True
+
+    def _pool_rules(self) -> QueueRules | None:
+        """Return the rules by which the whole run follows from its jobs; None where more matters, or it has begun."""
+        site = self._sites[0]
+        has_more = self._router or self._readiness or self._is_moldable or site.power or site.outlook
+        if has_more or not (self._is_steady and site.is_pool and not self._is_disturbed and not site.num_decisions):
+            return None
+        policy = site.policy
+        is_own = "rules" in vars(type(policy))  # what inherits them may decide otherwise
+        return policy.rules if is_own and isinstance(policy, StatesRules) else None
 
     def facts(self, jobs: Sequence[int]) -> Run:
         """Return what has happened to some jobs, all of which have ended, in their order."""
@@ -415,6 +453,7 @@ class Engine:
 
     def carry_out(self, site: Site, decisions: Sequence[object]) -> None:
         """Do what somebody else than its policy decided for a site, or raise and do nothing."""
+        self._is_disturbed = True
         try:
             if len(decisions) > 1 or not self._is_steady or self._readiness is not None:
                 trial = self.copied(lambda policy: policy, is_trial=True)
@@ -474,6 +513,7 @@ class Engine:
 
     def submit(self, job: Job) -> int:
         """Take in a job that arrives now or later; return its index."""
+        self._is_disturbed = True
         self._refuse_unable(job)
         index, self._next_index = self._next_index, self._next_index + 1
         self._num_jobs += 1
@@ -483,6 +523,7 @@ class Engine:
 
     def change(self, index: int, job: Job) -> None:
         """Let a job be another that has not started: one that waits joins the queue again."""
+        self._is_disturbed = True
         self._refuse_tied(index)
         self._refuse_unable(job)
         self._remove(index)
@@ -491,6 +532,7 @@ class Engine:
 
     def cancel(self, index: int) -> bool:
         """Kill a job if it runs, else let it never have been; return whether it ran."""
+        self._is_disturbed = True
         if index in self._running:
             site = self._home(index)
             self._stop(site, index)

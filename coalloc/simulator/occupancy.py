@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from operator import add, index, sub
 
+from coalloc.documents.columns import column
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job, Platform
 from coalloc.instance.resources import of_nodes, tasks_on_node
@@ -303,8 +304,10 @@ class UnplaceableError(CoallocError):
     """Jobs could never start, however long they wait: one line for each."""
 
 
-def refuse_too_large(jobs: Iterable[Job], largest: int, part: str) -> None:
+def refuse_too_large(jobs: Sequence[Job], largest: int, part: str) -> None:
     """Raise, with a line for each job that could never start because no part is so large."""
+    if max(column(jobs, "tasks"), default=0) <= largest:
+        return
     lines = [
         f"job {quoted(job.id)} has {job.tasks} tasks, but the largest {part} has {largest} processors"
         for job in jobs

@@ -23,6 +23,7 @@ from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.rules.capacity_vectors import Order
 from coalloc.rules.closings import Closing
 from coalloc.rules.node_choice import NodeLoad
+from coalloc.rules.queues import QueueRules
 from coalloc.rules.reservations import Release
 from coalloc.rules.timeline import Timeline
 from coalloc.simulator.clock import Clock
@@ -470,6 +471,15 @@ class Leaving(Protocol):
 
     def left(self, state: State, job: Job) -> None:
         """Hear of a job that is in ``state.queue`` no more; one that was changed arrives again."""
+
+
+@runtime_checkable
+class StatesRules(Protocol):
+    """A policy that states as data what it decides on equal processors, so that the engine can run it as a whole."""
+
+    @property
+    def rules(self) -> QueueRules | None:
+        """The rules; None where what is asked of the policy cannot be stated so."""
 
 
 @runtime_checkable

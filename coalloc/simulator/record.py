@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.simulator.processors import Processors
+
+Floats = NDArray[np.float64]
 
 
 class Facts(NamedTuple):
@@ -30,6 +32,14 @@ class Record:
     def __init__(self, before: Record | None = None) -> None:
         self._before = before
         self._facts = Facts(array("q"), array("d"), array("d"), [])
+
+    @classmethod
+    def of_all(cls, starts: Floats, ends: Floats, processors: Sequence[Processors]) -> Record:
+        """Return what has happened to all jobs of a run, in their order."""
+        whole, number = cls(), len(starts)
+        columns = array("q", range(number)), array("d", starts.tobytes()), array("d", ends.tobytes())
+        whole._facts = Facts(*columns, cast(list[Processors], processors))  # it is never added to
+        return cls(whole)
 
     def add(self, job: int, start: float, end: float, processors: Processors) -> None:
         """Note a job that has ended."""
@@ -51,14 +61,16 @@ class Record:
             self._before, self._facts = shared, Record()._facts
         return Record(self._before)
 
-    def of(self, jobs: Sequence[int]) -> tuple[array[float], array[float], list[Processors]]:
+    def of(self, jobs: Sequence[int]) -> tuple[array[float], array[float], Sequence[Processors]]:
         """Return starts and ends (s) and processors of jobs, all of which have ended, in their order."""
-        parts = [*self._parts()]
-        ended = np.concatenate([np.array(part.jobs, np.int64) for part in parts])
+        parts = [part for part in self._parts() if part.jobs]
+        if len(parts) == 1 and parts[0].jobs == array("q", jobs):
+            return parts[0][1:]
+        ended = np.concatenate([np.empty(0, np.int64), *(np.array(part.jobs, np.int64) for part in parts)])
         place = np.empty(int(ended.max(initial=-1)) + 1, np.int64)
         place[ended] = np.arange(len(ended))
         order: NDArray[np.int64] = place[np.asarray(jobs, np.int64)]
-        starts, ends = (np.concatenate([np.array(part[k]) for part in parts])[order] for k in (1, 2))
+        starts, ends = (np.concatenate([np.empty(0), *(np.array(part[k]) for part in parts)])[order] for k in (1, 2))
         held = [processors for part in parts for processors in part.processors]
         return array("d", starts.tobytes()), array("d", ends.tobytes()), [held[k] for k in order.tolist()]
 

@@ -30,6 +30,7 @@ from coalloc.simulator.policy import (
     SharesNodes,
     Tallies,
 )
+from coalloc.simulator.pool_run import HeldProcessors
 from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
@@ -120,13 +121,12 @@ def _in_first_shapes(instance: Instance) -> Instance:
 
 def schedule_of_run(instance: Instance, run: Run) -> Schedule:
     """Return the schedule of a run, jobs in the order of the instance."""
-    names = _names(instance, run)
     jobs = range(len(instance.jobs))
     columns: dict[str, Sequence[object]] = {
         "job": column(instance.jobs, "id"),
         "start": array("d", run.starts),
         "end": array("d", run.ends),
-        "nodes": ProcessorSets.of([names[processors] for processors in run.processors]),
+        "nodes": _names(instance, run.processors),
     }
     if run.killed:
         columns["outcome"] = ["killed" if index in run.killed else "completed" for index in jobs]
@@ -135,13 +135,17 @@ def schedule_of_run(instance: Instance, run: Run) -> Schedule:
     return Schedule(Columns(Placement, columns), instance=instance.name)
 
 
-def _names(instance: Instance, run: Run) -> dict[Processors, ProcessorNames]:
-    """Return the names of every set of processors that jobs have held; jobs on the same ones share them."""
-    sets = list(dict.fromkeys(run.processors))
-    platform = instance.platform
+def _names(instance: Instance, held: Sequence[Processors]) -> ProcessorSets:
+    """Return the names of the processors that jobs have held; jobs on the same ones share them."""
+    numbering = instance.platform.numbering
+    if isinstance(held, HeldProcessors):
+        intervals, which = held.distinct
+        number = int(which.max(initial=-1)) + 1
+        return ProcessorSets.of_ranges(names_of(numbering, number, intervals).ranges, number, which)
+    sets = list(dict.fromkeys(held))
     names: dict[Processors, ProcessorNames] = {}
     for begin in range(0, len(sets), SETS_AT_ONCE):
         some = sets[begin : begin + SETS_AT_ONCE]
-        intervals = intervals_of(some, platform.num_processors)
-        names |= zip(some, names_of(platform.numbering, len(some), intervals), strict=True)
-    return names
+        intervals = intervals_of(some, instance.platform.num_processors)
+        names |= zip(some, names_of(numbering, len(some), intervals), strict=True)
+    return ProcessorSets.of([names[processors] for processors in held])

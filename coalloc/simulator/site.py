@@ -32,7 +32,7 @@ from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
 from coalloc.simulator.gangs import dealt
 from coalloc.simulator.node_sharing import NodeSharing
-from coalloc.simulator.occupancy import largest_part, occupancy_of, vectors_on
+from coalloc.simulator.occupancy import Pool, largest_part, occupancy_of, vectors_on
 from coalloc.simulator.outlook import Shutting, outlook_of
 from coalloc.simulator.policy import (
     Arriving,
@@ -273,6 +273,26 @@ class Site:
         """Let the policy begin a run."""
         if isinstance(self.policy, Beginning):
             self.policy.begin(self.state)
+
+    @property
+    def is_pool(self) -> bool:
+        """Whether all its processors are equal, and every job may be on each of them."""
+        return isinstance(self._occupancy, Pool)
+
+    @property
+    def slowness(self) -> float:
+        """The processing slowdown of equal processors."""
+        return self._slowness[0]
+
+    def finish(self, passes: int, seconds: float, longest: float) -> None:
+        """Let all jobs have left, after so many passes, which took the policy so long, s."""
+        self.num_decisions, self.decision_total, self.decision_max = passes, seconds, longest
+        list.clear(self.queue)
+        for known in (self._numbers, self._left, self._waiting):
+            known.clear()
+        for running in [*self._by_estimate]:
+            self.end(running)
+        self.is_due = False
 
     @property
     def is_up(self) -> bool:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
 from coalloc.checker import check, overlaps
+from coalloc.checker.rows import rows_of
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.schedule import Placement, Schedule
 from tests.checker.changes import changed, rules
@@ -51,3 +55,24 @@ def test_jobs_back_to_back_do_not_count_as_a_hopeless_schedule(monkeypatch):
     for i, start in ((3, 12.0), (4, 25.0), (5, 39.0)):
         chain = changed(chain, f"J{i}", start=start, end=start + 10.0 + i)
     assert [v.jobs for v in check(instance, chain)] == [("J0", "J1"), ("J0", "J2"), ("J1", "J2")]
+
+
+def test_rows_are_disjoint_where_there_are_no_pairs(monkeypatch):
+    monkeypatch.setattr(overlaps, "SORTED_AT_ONCE", 20)
+    rng = random.Random(1)
+    groups = NodeGroup(3, 1.0), NodeGroup(2, 1.0, cores=4)
+    platform = Platform((Cluster("C1", groups, 0.0), Cluster("C2", groups[:1], 0.0)))
+    names = list(platform.processor_index)
+    seen = Counter()
+    for _ in range(300):
+        placements, jobs = [], []
+        for i in range(rng.randint(1, 6)):
+            nodes = tuple(rng.sample(names, rng.randint(1, 4)))
+            start = float(rng.randint(0, 9))
+            placements.append(Placement(f"J{i}", start, start + rng.randint(0, 3), nodes))
+            jobs.append(Job(f"J{i}", len(nodes), 1.0))
+        rows = rows_of(Instance(platform, jobs), Schedule(placements))
+        pairs = overlaps._pairs(rows)
+        assert overlaps._are_disjoint(rows) == (not pairs)
+        seen[bool(pairs)] += 1
+    assert min(seen.values()) > 30

@@ -1,0 +1,391 @@
+#include "pool_run.h"
+
+/* Numbers of parameters, for faults. */
+enum { JOBS = 1, RUNNING, PROCESSORS, PASSING, TOLERANCE = 7, LATEST, SHARE, ORDER, ARRIVALS, TASKS };
+enum { SECONDS = 13, ESTIMATES, KEYS, TURNS, RUNNING_ENDS };
+enum passing { NONE, ANY, EASY, EASY_IN_TURN };
+enum { INSTANTS_UNSEEN = 64 };
+static const int64_t MOST = (int64_t)1 << 40;
+
+/* A job that runs, by when its estimate lets it end. */
+typedef struct {
+    double end;
+    int64_t job;
+} estimate;
+
+struct pool_run {
+    int64_t num_jobs, num_running_first, num_processors, passing;
+    bool is_per_event, are_killed;
+    double tolerance, latest, share;
+    const int64_t *order, *tasks;
+    const double *arrivals, *seconds, *estimates, *keys, *turns, *running_ends;
+
+    double now, *starts, *ends;
+    uint8_t *killed, *has_started, *runs;
+    int64_t free, num_arrived, num_waiting, num_running, num_ended;
+    int64_t *waiting, *sizes, *by_turn; /* the queue, its tasks, and the same jobs in the other order */
+    estimate *running;
+    int64_t *heap, num_expected; /* jobs whose ends are expected */
+    int64_t *started, *place_of, num_started, *steps, num_steps;
+    double num_passes, pass_seconds, longest_pass;
+    arena kept;
+};
+
+/* ---------------------------------------------------------------- ends that are expected: a binary heap */
+
+/* Whether one end comes before another: by time, then by start, arrival and number. */
+static bool is_before(const pool_run *p, int64_t a, int64_t b) {
+    if (p->ends[a] != p->ends[b]) return p->ends[a] < p->ends[b];
+    if (p->starts[a] != p->starts[b]) return p->starts[a] < p->starts[b];
+    if (p->arrivals[a] != p->arrivals[b]) return p->arrivals[a] < p->arrivals[b];
+    return a < b;
+}
+
+static void expect(pool_run *p, int64_t job) {
+    int64_t at = p->num_expected++;
+    for (int64_t above; at && is_before(p, job, p->heap[above = (at - 1) / 2]); at = above) p->heap[at] = p->heap[above];
+    p->heap[at] = job;
+}
+
+static int64_t next_to_end(pool_run *p) {
+    const int64_t first = p->heap[0], last = p->heap[--p->num_expected];
+    int64_t at = 0;
+    for (int64_t below; (below = 2 * at + 1) < p->num_expected; at = below) {
+        if (below + 1 < p->num_expected && is_before(p, p->heap[below + 1], p->heap[below])) below++;
+        if (!is_before(p, p->heap[below], last)) break;
+        p->heap[at] = p->heap[below];
+    }
+    p->heap[at] = last;
+    return first;
+}
+
+/* ---------------------------------------------------------------- what happens to a job */
+
+static double tolerance_at(const pool_run *p, double time) {
+    return time <= p->latest ? p->tolerance : later(p->tolerance, p->share * time);
+}
+
+static void insert(int64_t *list, int64_t size, int64_t place, int64_t content) {
+    memmove(list + place + 1, list + place, (size_t)(size - place) * sizeof(int64_t));
+    list[place] = content;
+}
+
+/* Return where a job goes in an order by keys: behind those with the same. */
+static int64_t place_in(const pool_run *p, const int64_t *list, const double *keys, int64_t job) {
+    int64_t low = 0, high = p->num_waiting;
+    if (high && keys[list[high - 1]] <= keys[job]) return high;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (keys[list[middle]] <= keys[job]) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void arrive(pool_run *p) {
+    const int64_t job = p->order[p->num_arrived++];
+    const int64_t place = place_in(p, p->waiting, p->keys, job);
+    if (p->passing == EASY_IN_TURN) insert(p->by_turn, p->num_waiting, place_in(p, p->by_turn, p->turns, job), job);
+    insert(p->waiting, p->num_waiting, place, job);
+    insert(p->sizes, p->num_waiting, place, p->tasks[job]);
+    p->num_waiting++;
+}
+
+/* Return the place of the first running job that ends after a time, by its estimate. */
+static int64_t first_after(const pool_run *p, double time) {
+    int64_t low = 0, high = p->num_running;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (p->running[middle].end <= time) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void hold(pool_run *p, int64_t job, double end) {
+    const int64_t place = first_after(p, end);
+    memmove(p->running + place + 1, p->running + place, (size_t)(p->num_running - place) * sizeof(estimate));
+    p->running[place] = (estimate){end, job};
+    p->num_running++;
+    p->runs[job] = 1;
+    p->free -= p->tasks[job];
+    expect(p, job);
+}
+
+static void start(pool_run *p, int64_t job) {
+    const double limit = p->now + p->estimates[job];
+    double end = p->now + p->seconds[job];
+    if (p->are_killed && end > limit + tolerance_at(p, limit)) {
+        p->killed[job] = 1;
+        end = later(limit, p->now);
+    }
+    p->starts[job] = p->now;
+    p->ends[job] = end;
+    p->has_started[job] = 1;
+    p->place_of[job] = p->num_started;
+    p->steps[p->num_steps++] = p->num_started;
+    p->started[p->num_started++] = job;
+    hold(p, job, limit);
+}
+
+/* End a running job, which has a place in the order of estimates. */
+static void finish(pool_run *p, int64_t place) {
+    const int64_t job = p->running[place].job;
+    memmove(p->running + place, p->running + place + 1, (size_t)(--p->num_running - place) * sizeof(estimate));
+    p->runs[job] = 0;
+    p->free += p->tasks[job];
+    p->num_ended++;
+    p->steps[p->num_steps++] = p->num_jobs + (job < p->num_jobs ? p->place_of[job] : job);
+}
+
+/* End the job that is next to end, unless it counts as finished already. */
+static void end_next(pool_run *p) {
+    const int64_t job = next_to_end(p);
+    p->now = later(p->now, p->ends[job]);
+    if (!p->runs[job]) return;
+    const double by_estimate = job < p->num_jobs ? p->starts[job] + p->estimates[job] : p->ends[job];
+    int64_t place = first_after(p, by_estimate) - 1;
+    while (p->running[place].job != job) place--;
+    finish(p, place);
+}
+
+/* End the jobs whose estimated end has come, if they do end now. */
+static void end_as_estimated(pool_run *p) {
+    for (int64_t place = 0; place < p->num_running && p->running[place].end <= p->now;) {
+        if (p->ends[p->running[place].job] <= p->now) finish(p, place);
+        else place++;
+    }
+}
+
+/* ---------------------------------------------------------------- which jobs start */
+
+/* A start that is kept for the first job that waits, and the processors that are free then besides its own. */
+typedef struct {
+    double start;
+    int64_t spare;
+} reservation;
+
+static reservation reserved(const pool_run *p, int64_t size) {
+    int64_t room = p->free;
+    double since = INFINITY;
+    for (int64_t k = 0; k < p->num_running; k++) {
+        const double end = later(p->running[k].end, p->now);
+        if (room >= size && end > since) break;
+        room += p->tasks[p->running[k].job];
+        since = end;
+    }
+    return (reservation){since, room - size};
+}
+
+/* Start a job that does not delay the first that waits; return whether it does not. */
+static bool starts_beside(pool_run *p, int64_t job, reservation *kept) {
+    const int64_t size = p->tasks[job];
+    if (p->now + p->estimates[job] > kept->start) {
+        if (size > kept->spare) return false;
+        kept->spare -= size;
+    }
+    start(p, job);
+    return true;
+}
+
+static void backfill(pool_run *p, int64_t head) {
+    const bool is_in_turn = p->passing == EASY_IN_TURN;
+    const int64_t *list = is_in_turn ? p->by_turn : p->waiting;
+    reservation kept;
+    bool is_reserved = false;
+    for (int64_t k = is_in_turn ? 0 : head + 1; k < p->num_waiting && p->free; k++) {
+        if ((is_in_turn ? p->tasks[list[k]] : p->sizes[k]) > p->free) continue;
+        if (p->has_started[list[k]] || list[k] == p->waiting[head]) continue;
+        if (!is_reserved) kept = reserved(p, p->sizes[head]);
+        is_reserved = true;
+        starts_beside(p, list[k], &kept);
+    }
+}
+
+/* Take the jobs that have started off the queue, the first of which is at a place. */
+static void leave_queue(pool_run *p) {
+    int64_t left = 0, left_in_turn = 0;
+    for (int64_t k = 0; k < p->num_waiting; k++) {
+        if (p->passing == EASY_IN_TURN && !p->has_started[p->by_turn[k]]) p->by_turn[left_in_turn++] = p->by_turn[k];
+        if (p->has_started[p->waiting[k]]) continue;
+        p->sizes[left] = p->sizes[k];
+        p->waiting[left++] = p->waiting[k];
+    }
+    p->num_waiting = left;
+}
+
+static void decide(pool_run *p) {
+    const int64_t before = p->num_started;
+    int64_t head = 0;
+    while (head < p->num_waiting && p->sizes[head] <= p->free) start(p, p->waiting[head++]);
+    if (head < p->num_waiting && p->passing >= EASY) {
+        backfill(p, head);
+    } else if (p->passing == ANY) {
+        for (int64_t k = head + 1; k < p->num_waiting && p->free; k++)
+            if (p->sizes[k] <= p->free) start(p, p->waiting[k]);
+    }
+    if (p->num_started > before) leave_queue(p);
+}
+
+/* ---------------------------------------------------------------- the clock */
+
+/* Let all happen that comes at the next instant; return whether something comes. */
+static bool advance(pool_run *p) {
+    const double arrival = p->num_arrived < p->num_jobs ? p->arrivals[p->order[p->num_arrived]] : INFINITY;
+    const double end = p->num_expected ? p->ends[p->heap[0]] : INFINITY, time = earlier(arrival, end);
+    if (p->num_arrived == p->num_jobs && !p->num_expected) return false;
+    p->now = later(p->now, time);
+    if (p->is_per_event) {
+        if (arrival <= end) arrive(p);
+        else end_next(p);
+        end_as_estimated(p);
+        return true;
+    }
+    const double limit = time + tolerance_at(p, time);
+    while (p->num_expected && p->ends[p->heap[0]] <= limit) end_next(p);
+    while (p->num_arrived < p->num_jobs && p->arrivals[p->order[p->num_arrived]] <= limit) {
+        p->now = later(p->now, p->arrivals[p->order[p->num_arrived]]);
+        arrive(p);
+    }
+    return true;
+}
+
+int64_t pool_run_go(pool_run *p, double seconds, int64_t instants) {
+    const double until = clock_now() + seconds;
+    for (int64_t made = 0; made < instants && advance(p); made++) {
+        if (p->num_waiting) {
+            const double began = clock_now();
+            decide(p);
+            const double passed = clock_now() - began;
+            p->num_passes++;
+            p->pass_seconds += passed;
+            p->longest_pass = later(p->longest_pass, passed);
+        }
+        if (made % INSTANTS_UNSEEN == INSTANTS_UNSEEN - 1 && clock_now() > until) break;
+    }
+    return p->num_ended;
+}
+
+int64_t pool_run_position(const pool_run *p, double now[1], int64_t counts[3]) {
+    now[0] = p->now;
+    counts[0] = p->num_ended, counts[1] = p->num_running, counts[2] = p->num_waiting;
+    return 0;
+}
+
+int64_t pool_run_read(
+    const pool_run *p, int64_t num_jobs, int64_t num_running, double *starts, double *ends, uint8_t *killed,
+    int64_t *started, int64_t *steps, double passes[3]) {
+    if (num_jobs != p->num_jobs) return FAULT(OUT_OF_RANGE, 1);
+    if (num_running != p->num_running_first || p->num_ended < num_jobs + num_running) return FAULT(OUT_OF_ORDER, 2);
+    memcpy(starts, p->starts, (size_t)num_jobs * sizeof(double));
+    memcpy(ends, p->ends, (size_t)num_jobs * sizeof(double));
+    memcpy(killed, p->killed, (size_t)num_jobs);
+    memcpy(started, p->started, (size_t)num_jobs * sizeof(int64_t));
+    memcpy(steps, p->steps, (size_t)p->num_steps * sizeof(int64_t));
+    passes[0] = p->num_passes, passes[1] = p->pass_seconds, passes[2] = p->longest_pass;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- making it */
+
+static void lay_out(pool_run *p) {
+    arena *in = &p->kept;
+    const int64_t n = p->num_jobs, all = n + p->num_running_first;
+    KEEP(in, p->order, n);
+    KEEP(in, p->arrivals, all);
+    KEEP(in, p->tasks, all);
+    KEEP(in, p->seconds, n);
+    KEEP(in, p->estimates, n);
+    KEEP(in, p->keys, n);
+    KEEP(in, p->turns, n);
+    KEEP(in, p->running_ends, p->num_running_first);
+    p->starts = PLACE(in, all, double);
+    p->ends = PLACE(in, all, double);
+    p->killed = PLACE(in, all, uint8_t);
+    p->has_started = PLACE(in, all, uint8_t);
+    p->runs = PLACE(in, all, uint8_t);
+    p->waiting = PLACE(in, n + 1, int64_t);
+    p->sizes = PLACE(in, n + 1, int64_t);
+    p->by_turn = PLACE(in, n + 1, int64_t);
+    p->running = PLACE(in, smaller(all, p->num_processors) + 1, estimate);
+    p->heap = PLACE(in, all + 1, int64_t);
+    p->started = PLACE(in, n, int64_t);
+    p->place_of = PLACE(in, n, int64_t);
+    p->steps = PLACE(in, 2 * n + p->num_running_first, int64_t);
+}
+
+/* Whether jobs are in the order of their arrivals, then of their numbers: then each is there once. */
+static bool are_by_arrival(const pool_run *p) {
+    for (int64_t k = 1; k < p->num_jobs; k++) {
+        const int64_t one = p->order[k - 1], next = p->order[k];
+        const bool is_tie = p->arrivals[one] == p->arrivals[next];
+        if (is_tie ? one >= next : p->arrivals[one] > p->arrivals[next]) return false;
+    }
+    return true;
+}
+
+/* Whether times are finite, and not below one. */
+static bool are_times(const double *times, int64_t size, double least) {
+    for (int64_t i = 0; i < size; i++)
+        if (!(times[i] >= least) || isinf(times[i])) return false;
+    return true;
+}
+
+static int64_t fault_of(const pool_run *p) {
+    const int64_t n = p->num_jobs, all = n + p->num_running_first;
+    int64_t held = 0;
+    if (!(p->tolerance >= 0.0)) return FAULT(OUT_OF_RANGE, TOLERANCE);
+    if (isnan(p->latest)) return FAULT(NOT_A_NUMBER, LATEST);
+    if (!(p->share >= 0.0)) return FAULT(OUT_OF_RANGE, SHARE);
+    if (!are_times(p->arrivals, all, -INFINITY)) return FAULT(OUT_OF_RANGE, ARRIVALS);
+    if (!are_within(p->order, n, 0, n - 1)) return FAULT(OUT_OF_RANGE, ORDER);
+    if (!are_by_arrival(p)) return FAULT(OUT_OF_ORDER, ORDER);
+    if (!are_within(p->tasks, all, 1, p->num_processors)) return FAULT(OUT_OF_RANGE, TASKS);
+    for (int64_t job = n; job < all; job++) held += p->tasks[job];
+    if (held > p->num_processors) return FAULT(TOO_LARGE, TASKS);
+    if (!are_times(p->seconds, n, 0.0)) return FAULT(OUT_OF_RANGE, SECONDS);
+    if (!are_times(p->estimates, n, 0.0)) return FAULT(OUT_OF_RANGE, ESTIMATES);
+    if (!are_numbers(p->keys, n)) return FAULT(NOT_A_NUMBER, KEYS);
+    if (!are_numbers(p->turns, n)) return FAULT(NOT_A_NUMBER, TURNS);
+    if (!are_times(p->running_ends, p->num_running_first, 0.0)) return FAULT(OUT_OF_RANGE, RUNNING_ENDS);
+    return 0;
+}
+
+int64_t pool_run_new(
+    pool_run *made[1], int64_t num_jobs, int64_t num_running, int64_t num_processors, int64_t passing,
+    int64_t is_per_event, int64_t are_killed, double tolerance, double latest, double share, const int64_t *order,
+    const double *arrivals, const int64_t *tasks, const double *seconds, const double *estimates, const double *keys,
+    const double *turns, const double *running_ends) {
+    if (num_jobs < 0 || num_jobs > MOST) return FAULT(OUT_OF_RANGE, JOBS);
+    if (num_running < 0 || num_running > num_processors) return FAULT(OUT_OF_RANGE, RUNNING);
+    if (num_processors < 1 || num_processors > MOST) return FAULT(OUT_OF_RANGE, PROCESSORS);
+    if (passing < NONE || passing > EASY_IN_TURN) return FAULT(OUT_OF_RANGE, PASSING);
+    const pool_run given = {
+        .num_jobs = num_jobs, .num_running_first = num_running, .num_processors = num_processors, .passing = passing,
+        .is_per_event = is_per_event, .are_killed = are_killed, .tolerance = tolerance, .latest = latest,
+        .share = share, .order = order, .arrivals = arrivals, .tasks = tasks, .seconds = seconds,
+        .estimates = estimates, .keys = keys, .turns = turns, .running_ends = running_ends, .free = num_processors};
+    const int64_t fault = fault_of(&given);
+    if (fault) return fault;
+    pool_run *p = malloc(sizeof(pool_run));
+    if (!p) return FAULT(NO_MEMORY, 0);
+    *p = given;
+    lay_out(p);
+    if (!make_room(&p->kept)) {
+        free(p);
+        return FAULT(NO_MEMORY, 0);
+    }
+    lay_out(p);
+    for (int64_t k = 0; k < num_running; k++) {
+        p->ends[num_jobs + k] = p->running_ends[k];
+        hold(p, num_jobs + k, p->running_ends[k]);
+    }
+    made[0] = p;
+    return 0;
+}
+
+void pool_run_free(pool_run *p) {
+    if (!p) return;
+    free(p->kept.room);
+    free(p);
+}

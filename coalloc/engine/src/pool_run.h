@@ -1,0 +1,38 @@
+/* Runs of rigid jobs on equal processors over time, by the rules of a queue: coalloc/simulator/pool_run.py. */
+
+#ifndef POOL_RUN_H
+#define POOL_RUN_H
+
+#include "common.h"
+
+typedef struct pool_run pool_run;
+
+/* Make a run. Jobs arrive in an `order`, take `seconds`, by their `estimates` (s) others, and `are_killed` at these or
+   not. The job with the least of `keys` is first in the queue, ties as they arrive. Where the first does not fit,
+   `passing` says which others may start: 0 none, 1 each that fits, 2 those that do not delay it (EASY), in the order of
+   the queue, or 3 in that of `turns`. With `is_per_event` each event is an instant, arrivals before ends; else one
+   instant is all within the tolerance: `tolerance` (s) up to the time `latest`, then as a share of the time.
+   Jobs that run already are numbered behind the others. */
+ENGINE(int64_t) pool_run_new(
+    pool_run *made[1], int64_t num_jobs, int64_t num_running, int64_t num_processors, int64_t passing,
+    int64_t is_per_event, int64_t are_killed, double tolerance, double latest, double share,
+    const int64_t order[num_jobs], const double arrivals[num_jobs + num_running],
+    const int64_t tasks[num_jobs + num_running], const double seconds[num_jobs], const double estimates[num_jobs],
+    const double keys[num_jobs], const double turns[num_jobs], const double running_ends[num_running]);
+ENGINE(void) pool_run_free(pool_run *of);
+
+/* Go on for so many seconds, and at most so many instants; return how many jobs have ended, the last of them last. */
+ENGINE(int64_t) pool_run_go(pool_run *of, double seconds, int64_t instants);
+
+/* Write the clock (s), and how many jobs have ended, run and wait; return 0. */
+ENGINE(int64_t) pool_run_position(const pool_run *of, double now[1], int64_t counts[3]);
+
+/* Write what has happened in a run that is over: starts and ends (s), which jobs were killed, the jobs in the order of
+   their starts, and all steps: starts, counted from 0, and ends of jobs, behind them (num_jobs + start), and of those
+   that ran already (2 num_jobs + which). `passes` is the number of passes with jobs in the queue, their seconds in all
+   and those of the longest. Return 0. */
+ENGINE(int64_t) pool_run_read(
+    const pool_run *of, int64_t num_jobs, int64_t num_running, double starts[num_jobs], double ends[num_jobs],
+    uint8_t killed[num_jobs], int64_t started[num_jobs], int64_t steps[2 * num_jobs + num_running], double passes[3]);
+
+#endif

@@ -1,0 +1,183 @@
+"""Whole runs on equal processors, in the engine: rigid jobs that take as long as they say, by the rules of a queue.
+
+What happens is what happens pass by pass in :class:`coalloc.simulator.engine.Engine` (a test compares them), which can
+stop anywhere, and asks policies in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.documents.columns import column
+from coalloc.engine import engine
+from coalloc.instance import Instance, Job
+from coalloc.instance.numbering import Intervals, intervals_of
+from coalloc.instance.rounding import TIME_PRECISION
+from coalloc.rules.orders import FIXED_ORDERS, OrderName
+from coalloc.rules.queues import QueueRules
+from coalloc.schedule.naming import in_order, named_takes
+from coalloc.simulator.processors import Processors
+
+SECONDS = 0.05
+"""Seconds of one call of the engine, after which Python looks for Ctrl-C."""
+ALL = 2**62
+"""More instants than there ever are."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class HeldProcessors(Sequence[Processors]):
+    """The processors of jobs as intervals, of which sets are made when asked for."""
+
+    def __init__(self, number: int, intervals: Intervals) -> None:
+        self.intervals = intervals
+        self._begins = np.searchsorted(intervals.holder, np.arange(number + 1))
+
+    @property
+    def distinct(self) -> tuple[Intervals, Ints]:
+        """The different sets of processors, and which of them each job held."""
+        content = np.stack([self.intervals.first, self.intervals.stop], axis=1).tobytes()
+        numbers: dict[bytes, int] = {}
+        bounds = pairwise((self._begins * (len(content) // max(1, len(self.intervals.first)))).tolist())
+        which = np.array([numbers.setdefault(content[slice(*part)], len(numbers)) for part in bounds], np.int64)
+        return self.intervals.taken(np.unique(which, return_index=True)[1]), which
+
+    def __len__(self) -> int:
+        return len(self._begins) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> Processors: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Processors]: ...
+    def __getitem__(self, place: int | slice) -> Processors | Sequence[Processors]:
+        if isinstance(place, slice):
+            return [self[k] for k in range(*place.indices(len(self)))]
+        part = slice(*self._begins[range(len(self))[place] :][:2])
+        bounds = zip(self.intervals.first[part].tolist(), self.intervals.stop[part].tolist(), strict=True)
+        held: Processors = sum((1 << stop) - (1 << first) for first, stop in bounds)
+        return held
+
+    def __iter__(self) -> Iterator[Processors]:
+        return map(self.__getitem__, range(len(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFacts:
+    """What has happened: by job its start and end (s), its processors, whether it was killed.
+
+    ``passes`` counts those with jobs in the queue; ``pass_seconds`` is what they took, ``longest_pass`` the longest.
+    """
+
+    now: float
+    starts: Floats
+    ends: Floats
+    processors: HeldProcessors
+    killed: Ints
+    passes: int
+    pass_seconds: float
+    longest_pass: float
+
+
+class PoolRun:
+    """A run of an instance whose processors are equal and which has nothing but jobs; ``slowdown`` is theirs."""
+
+    def __init__(
+        self, instance: Instance, slowdown: float, rules: QueueRules, *, is_per_event: bool, are_killed: bool
+    ) -> None:
+        jobs, running, base = instance.jobs, instance.running, instance.time_base
+        self._running, self._numbering = running, instance.platform.numbering
+        self._num_jobs, self._num_processors = len(jobs), instance.platform.num_processors
+        arrivals, base_times, estimates, shares = (
+            np.asarray(column(jobs, name), float) for name in ("arrival", "base_time", "estimate", "processing_share")
+        )
+        factors = shares * slowdown + np.where(shares < 1.0, 1.0 - shares, 0.0)
+        self._tasks = np.asarray(column(jobs, "tasks"), np.int64)
+        is_in_turn = rules.candidates is not None
+        self._made = engine().pool_run_new(
+            len(jobs),
+            len(running),
+            self._num_processors,
+            {"none": 0, "any": 1, "easy": 3 if is_in_turn else 2}[rules.passing],
+            is_per_event,
+            are_killed,
+            base.tolerance,
+            base.latest,
+            TIME_PRECISION,
+            np.argsort(arrivals, kind="stable"),
+            np.concatenate([arrivals, [run.job.arrival for run in running]]),
+            np.concatenate([self._tasks, np.array([run.job.tasks for run in running], np.int64)]),
+            base_times * factors,
+            estimates * factors,
+            _keys(jobs, rules.order),
+            _keys(jobs, rules.candidates or "fcfs"),
+            np.array([run.end for run in running], float),
+        )
+
+    def go(self, most_instants: int = ALL) -> bool:
+        """Go on for a moment, and for so many instants at most; return whether jobs are still to end."""
+        ended = engine().pool_run_go(self._made, SECONDS, most_instants)
+        return bool(ended < self._num_jobs + len(self._running))
+
+    @property
+    def position(self) -> tuple[float, int, int, int]:
+        """The clock (s), and how many jobs have ended, run and wait."""
+        now, counts = np.empty(1), np.empty(3, np.int64)
+        engine().pool_run_position(self._made, now, counts)
+        ended, running, waiting = counts.tolist()
+        return float(now[0]), ended, running, waiting
+
+    def facts(self) -> PoolFacts:
+        """Return what has happened in a run that is over."""
+        n, r = self._num_jobs, len(self._running)
+        starts, ends, killed, passes = np.empty(n), np.empty(n), np.empty(n, np.uint8), np.empty(3)
+        started, steps = np.empty(n, np.int64), np.empty(2 * n + r, np.int64)
+        engine().pool_run_read(self._made, n, r, starts, ends, killed, started, steps, passes)
+        held = HeldProcessors(n, self._processors(started, steps))
+        return PoolFacts(
+            self.position[0],
+            starts,
+            ends,
+            held,
+            killed.nonzero()[0],
+            int(passes[0]),
+            float(passes[1]),
+            float(passes[2]),
+        )
+
+    def _processors(self, started: Ints, steps: Ints) -> Intervals:
+        """Return which processors jobs got that started and ended in these steps: the lowest that were free."""
+        n, zeros = self._num_jobs, np.zeros(self._num_jobs, np.int64)
+        held = intervals_of(self._numbering, [run.nodes for run in self._running])
+        order = np.argsort(held.first)
+        holder, first, stop = held.holder[order], held.first[order], held.stop[order]
+        if len(holder):
+            steps = _released_apart(steps, 2 * n, holder)
+        capacities = np.array([self._num_processors], np.int64)
+        held = Intervals(np.zeros(len(holder), np.int64), first, stop)
+        take, first, stop = named_takes(capacities, zeros, self._tasks[started], held, steps)
+        return in_order(Intervals(started[take], first, stop))
+
+
+def _keys(jobs: Sequence[Job], order: OrderName) -> Floats:
+    """Return the keys of jobs in an order of the queue."""
+    if order == "fcfs":
+        return np.zeros(len(jobs))
+    return np.fromiter(map(FIXED_ORDERS[order], jobs), float, len(jobs))
+
+
+def _released_apart(steps: Ints, first: int, holder: Ints) -> Ints:
+    """Return steps in which each interval of a holder is released apart, where they release it: ``first + holder``."""
+    intervals = {h: first + np.flatnonzero(holder == h) for h in range(int(holder.max()) + 1)}
+    parts: list[Ints] = []
+    begin = 0
+    for place in np.flatnonzero(steps >= first).tolist():
+        parts += [steps[begin:place], intervals[int(steps[place]) - first]]
+        begin = place + 1
+    return np.concatenate([*parts, steps[begin:]])

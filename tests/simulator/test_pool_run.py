@@ -1,0 +1,214 @@
+"""Runs in the engine beside the same runs pass by pass, and where they are not taken."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import coalloc
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.documents.errors import InternalError
+from coalloc.engine import engine
+from coalloc.heuristics.backfilling import Easy
+from coalloc.rules.orders import FIXED_ORDERS
+from coalloc.simulator.engine import Engine, Interrupted, Run
+from coalloc.simulator.pool_run import PoolRun
+from coalloc.simulator.processors import intervals_of
+from coalloc.simulator.simulation import engine_for
+
+ORDERS = sorted(FIXED_ORDERS)
+EXAMPLES = 250
+
+
+def random_instance(rng: np.random.Generator) -> Instance:
+    """Return jobs on equal nodes, many of which come and end at once, some of them within the tolerance."""
+    processors, number = int(rng.integers(1, 20)), int(rng.integers(0, 40))
+    unit, noise = float(rng.choice([1.0, 0.1, 1e9 / 3])), float(rng.choice([0.0, 1e-7, 1e-13]))
+
+    def time(most: int) -> float:
+        return unit * float(rng.integers(0, most)) * (1.0 + noise * float(rng.integers(0, 3)))
+
+    jobs = []
+    for n in range(number):
+        share = float(rng.choice([1.0, 0.7]))
+        seconds, estimate = time(12) + unit / 2, time(12) + unit / 2
+        jobs.append(
+            Job(f"J{n}", int(rng.integers(1, processors + 1)), seconds, estimate=estimate, arrival=time(number + 1))
+        )
+        jobs[-1] = jobs[-1].replace(processing_share=share)
+    group = NodeGroup(processors, power=float(rng.choice([1.0, 0.75])))
+    instance = Instance(Platform([Cluster("C1", [group], 1.0)]), jobs)
+    names = [f"C1/{k}" for k in range(processors)]
+    running, begin = [], 0
+    while rng.random() < 0.6 and begin < processors:
+        size = int(rng.integers(1, processors - begin + 1))
+        job = Job(f"R{len(running)}", size, 5.0 * unit, arrival=time(3))
+        nodes = [*rng.permutation(names[begin : begin + size])]
+        running.append(RunningJob(job, [str(node) for node in nodes], time(8) + unit / 4))
+        begin += size
+    return instance.replace(running=running)
+
+
+def random_rules(rng: np.random.Generator) -> tuple[str, dict[str, object]]:
+    """Return a policy that states its rules, and options of it."""
+    order = str(rng.choice(["fcfs", *ORDERS]))
+    if rng.random() < 0.4:
+        return "list", {"queue_order": order, "skip": bool(rng.integers(2))}
+    return "easy", {"queue_order": order, "candidates": str(rng.choice(["queue", *ORDERS]))}
+
+
+def pass_by_pass(engine: Engine) -> Run:
+    """Return a run as it is without the engine."""
+    engine.begin()
+    engine.go_on()
+    return engine.facts(range(len(engine._jobs)))
+
+
+def seen(run: Run) -> tuple[object, ...]:
+    return [*run.starts], [*run.ends], [*run.processors], run.killed, run.decisions
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_runs_are_as_they_are_pass_by_pass(block):
+    rng = np.random.default_rng(block)
+    for _ in range(EXAMPLES // 5):
+        instance, (name, options) = random_instance(rng), random_rules(rng)
+        rules = {"passes": str(rng.choice(["batch", "per-event"])), "kill": bool(rng.integers(2))}
+        engines = [
+            engine_for(instance, coalloc.extend.policy_named(name, options), name=name, **rules) for _ in range(2)
+        ]
+        assert engines[0]._pool_rules() is not None
+        assert seen(engines[0].run()) == seen(pass_by_pass(engines[1])), (instance, name, options, rules)
+        assert engines[0].position == replace(engines[1].position, now=engines[0].position.now)
+
+
+POOL = Platform([Cluster("C1", [NodeGroup(32, 1.0)], 1.0)])
+LOG = Instance(POOL, coalloc.generate("lublin", seed=4, jobs=600, nodes=32).jobs)
+
+
+def rules_of(instance, policy, options):
+    chosen = policy if not isinstance(policy, str) else coalloc.extend.policy_named(policy, options)
+    return engine_for(instance, chosen, name="policy")._pool_rules()
+
+
+@pytest.mark.parametrize("name", ["easy", "list", "fcfs", "sjf", "bjf", "fpfs", "spt", "lpt"])
+def test_policies_that_state_their_rules(name):
+    assert rules_of(LOG, name, {}) is not None
+
+
+@pytest.mark.parametrize("policy", ["easy", "fcfs", "fpfs"])
+def test_a_simulation_goes_on_from_a_run_in_the_engine(policy, monkeypatch):
+    last = Job("last", 5, 100.0, arrival=1e7)
+
+    def outcome():
+        simulation = coalloc.Simulation(LOG, policy)
+        simulation.run()
+        simulation.submit(last)
+        simulation.branch().run()
+        simulation.run()
+        result = simulation.result()
+        return result.schedule, {k: v for k, v in result.metrics.items() if not k.startswith("decision_time")}
+
+    found = outcome()
+    monkeypatch.setattr(Engine, "run_in_pool", lambda _: False)
+    assert found == outcome()
+    assert found[0]["last"].start == 1e7
+
+
+def test_positions_are_reported_as_pass_by_pass(monkeypatch):
+    long = Instance(POOL, coalloc.generate("lublin", seed=4, jobs=3000, nodes=32).jobs)
+
+    def reported():
+        positions = []
+        coalloc.simulate(long, "easy", progress=positions.append)
+        return positions
+
+    found = reported()
+    monkeypatch.setattr(Engine, "run_in_pool", lambda _: False)
+    assert found == reported()
+    assert len(found) > 2
+
+
+class OtherEasy(Easy):
+    """A policy that inherits the rules, and decides otherwise."""
+
+    def decide(self, state):
+        return super().decide(state)[:1]
+
+
+MEMORIES = Platform([Cluster("C1", [NodeGroup(2, 1.0, cores=2, memory=1.0)], 1.0)])
+UNEQUAL = Platform([Cluster("C1", [NodeGroup(2, 1.0), NodeGroup(2, 0.5)], 1.0)])
+
+
+@pytest.mark.parametrize(
+    ("instance", "policy", "options"),
+    [
+        (LOG, OtherEasy(), {}),
+        (LOG, "easy", {"queue_order": "wfp3"}),
+        (LOG, "easy", {"candidates": lambda job, now: now - job.arrival}),
+        (LOG, "conservative", {}),
+        (LOG, "mesd", {}),
+        (Instance(UNEQUAL, [Job("J1", 2, 1.0)]), "easy", {}),
+        (coalloc.example("thesis-oas-1"), "easy", {}),
+        (LOG.replace(jobs=[*LOG.jobs[:5], LOG.jobs[5].replace(after=[LOG.jobs[0].id])]), "easy", {}),
+        (Instance(MEMORIES, [Job("J1", 2, 1.0, memory=1.0)]), "easy", {}),
+    ],
+)
+def test_what_is_decided_in_python(instance, policy, options):
+    assert rules_of(instance, policy, options) is None
+
+
+def test_an_interrupt_says_where_the_run_is(monkeypatch):
+    def interrupted(run, _):
+        go(run, 400)
+        raise KeyboardInterrupt
+
+    go = PoolRun.go
+    monkeypatch.setattr(PoolRun, "go", interrupted)
+    simulation = coalloc.Simulation(LOG, "easy")
+    with pytest.raises(Interrupted, match=r"interrupted at time .* jobs ended"):
+        simulation.run()
+    with pytest.raises(CoallocError, match="call reset"):
+        simulation.run()
+
+
+def test_sets_of_processors_are_made_from_intervals():
+    run = engine_for(LOG, coalloc.extend.policy_named("easy", {}), name="easy").run()
+    held = run.processors
+    again = intervals_of([*held], 32)
+    assert [*again.first] == [*held.intervals.first]
+    assert [*again.stop] == [*held.intervals.stop]
+    assert held[3:5] == [held[3], held[4]]
+    assert held[-1] == [*held][-1]
+    with pytest.raises(IndexError):
+        held[len(held)]
+
+
+def test_wrong_arrays_are_refused():
+    def made(**changes):
+        columns = {"order": np.array([1, 0]), "arrivals": np.array([2.0, 1.0, 0.0]), "tasks": np.array([1, 2, 1])}
+        columns |= {name: np.ones(2) for name in ("seconds", "estimates", "keys", "turns")}
+        columns |= {"running_ends": np.ones(1)} | changes
+        numbers = [2, 1, 2, 2, 0, 0, changes.get("tolerance", 1e-9), 1e9, 1e-12]
+        columns.pop("tolerance", None)
+        return engine().pool_run_new(*numbers, *columns.values())
+
+    made()
+    for name, wrong in {
+        "order": [[0, 1], [1, 1], [0, 2], [-1, 0]],
+        "arrivals": [[math.nan, 1.0, 0.0], [math.inf, 1.0, 0.0]],
+        "tasks": [[0, 2, 1], [1, 3, 1], [1, 2, 3]],
+        "seconds": [[-1.0, 1.0], [math.nan, 1.0], [math.inf, 1.0]],
+        "estimates": [[-1.0, 1.0], [math.nan, 1.0]],
+        "keys": [[math.nan, 1.0]],
+        "turns": [[math.nan, 1.0]],
+        "running_ends": [[math.nan], [-1.0]],
+    }.items():
+        for content in wrong:
+            with pytest.raises(InternalError, match=f"{name} of pool_run_new"):
+                made(**{name: np.array(content)})
+    with pytest.raises(InternalError, match="tolerance of pool_run_new"):
+        made(tolerance=math.nan)
