@@ -119,8 +119,9 @@ class _Bits(dict[int, int]):
         self._begin, self._first, self._stop = sets.begin.data, sets.first.data, sets.stop.data  # faster to index
 
     def __missing__(self, holder: int) -> int:
-        own = range(self._begin[holder], self._begin[holder + 1])
-        bits = sum((1 << self._stop[i]) - (1 << self._first[i]) for i in own)
+        bits = 0
+        for i in range(self._begin[holder], self._begin[holder + 1]):
+            bits += (1 << self._stop[i]) - (1 << self._first[i])
         self._size += bits.bit_length()
         if self._size <= MOST_BITS:
             self[holder] = bits

@@ -135,6 +135,13 @@ def column(values: Sequence[Any], name: str) -> Sequence[Any]:
     return values.column(name) if type(values) is Columns else list(map(operator.attrgetter(name), values))
 
 
+def some_has(values: Sequence[Any], name: str) -> bool:
+    """Return whether some value has something in a field that is empty by default."""
+    if type(values) is Columns and name not in values.names:
+        return False  # all have the default
+    return any(column(values, name))
+
+
 def by_name(values: Sequence[V], name: str) -> Mapping[str, V]:
     """Return the values by the content of a field; of several with the same the last counts."""
     names = column(values, name)

@@ -77,7 +77,7 @@ def _too_late(problem: Problem) -> Iterator[Reason]:
     earliest: dict[int, float] = {}
     for j in TopologicalSorter(before).static_order():
         job, duration, latest = problem.jobs[j], fastest(problem, j), _stated_end(problem, j)
-        release = problem.clock.tick_at(problem.declared.of(job.id).earliest_start)
+        release = problem.release_alone(j)
         last = max(before[j], key=earliest.__getitem__, default=None)
         waits = last is not None and earliest[last] > release
         start = earliest[last] if waits and last is not None else release

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from coalloc.display.html import heading, table
 from coalloc.display.wording import plural
-from coalloc.documents.columns import Many, by_name, column
+from coalloc.documents.columns import Many, by_name, column, some_has
 from coalloc.documents.errors import CoallocError, InstanceError
 from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, NONE, SINCE_2, SINCE_3, Listed, Seconds, Text, Value, value
@@ -140,12 +140,13 @@ class Instance(Value):
         slowness = max(1.0, *(1.0 / min(group.effective_power, group.availability) for group in groups))
         has_others = bool(self.features & {"times", "shapes"})
         in_turn: float = sum(map(longest_stated_time, self.jobs) if has_others else column(self.jobs, "base_time"))
-        waiting: float = sum(max(0.0, lag.min) for lags in column(self.jobs, "lags") for lag in lags)
+        all_lags = column(self.jobs, "lags") if "lags" in self.features else ()
+        waiting: float = sum(max(0.0, lag.min) for lags in all_lags for lag in lags)
         return max(max(self._last_times(), default=0.0) - self.origin, 0.0) + (in_turn * slowness + waiting)
 
     def _last_times(self) -> Iterator[float]:
         """Yield the times, s, after which a job may have to start; outages that never end have but a beginning."""
-        yield from column(self.jobs, "arrival")
+        yield max(column(self.jobs, "arrival"), default=0.0)
         yield from (run.end for run in self.running)
         yield from (window.end if window.end <= NEVER else window.start for window in self.platform.unavailable)
         yield from (user.end for user in self.local_users)
@@ -158,8 +159,10 @@ class Instance(Value):
     @cached_property
     def largest_task_memory(self) -> float:
         """Largest memory demand of a task, running jobs included, MB; 0 if no job to schedule has a memory demand."""
-        asked = [memory or 0.0 for memory in column(self.jobs, "memory")]
-        return max(*asked, *(run.job.memory or 0.0 for run in self.running), 0.0) if any(asked) else 0.0
+        if not some_has(self.jobs, "memory"):
+            return 0.0
+        asked = (memory or 0.0 for memory in column(self.jobs, "memory"))
+        return max(*asked, *(run.job.memory or 0.0 for run in self.running), 0.0)
 
     @cached_property
     def resources_asked(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Self, cast
 
-from coalloc.documents.columns import column
+from coalloc.documents.columns import column, some_has
 from coalloc.documents.values import (
     LEFT_OUT,
     NO_AMOUNTS,
@@ -261,6 +261,8 @@ def longest_stated_time(job: Job) -> float:
 
 def resources_asked(jobs: Sequence[Job]) -> tuple[str, ...]:
     """Return the names of the resources that jobs take something of, in order."""
+    if not (some_has(jobs, "resources") or some_has(jobs, "task_resources")):
+        return ()
     asked = set(zip(column(jobs, "resources"), column(jobs, "task_resources"), strict=True))
     takers = [both for both in asked if any(amount for amounts in both for amount in amounts.values())]
     return tuple(sorted({name for both in takers for amounts in both for name in amounts}))

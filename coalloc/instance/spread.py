@@ -18,6 +18,9 @@ from coalloc.instance.platform import Platform
 Tasks = tuple[int, ...]
 """The tasks of a job in each cluster, shape ``(num_clusters,)``."""
 
+SPREADING = frozenset({"max_clusters", "min_tasks_per_cluster", "slices", "level"})
+"""The modelling features by which a job restricts its tasks in each cluster."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:

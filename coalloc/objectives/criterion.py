@@ -175,7 +175,7 @@ class Criterion:
     def alone(self) -> list[float]:
         """What each job costs at least: as it would be alone at the best of its speed levels."""
         if self.objective.counts_ends:
-            fastest = (min(level.duration for level in of) for of in self.problem.levels)
+            fastest = self.problem.speeds.columns.fastest.tolist()
             return [release + duration for release, duration in zip(self.problem.releases, fastest, strict=True)]
         return [self._alone(j, self.cost) for j in range(len(self.problem.jobs))]
 

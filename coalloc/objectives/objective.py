@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import ClassVar, Literal
 
-from coalloc.instance import Instance, Job
+from coalloc.instance import Instance, Job, column
 from coalloc.objectives.piecewise import PiecewiseLinear
 from coalloc.schedule import Schedule
 
@@ -131,5 +131,10 @@ class RegularObjective(Objective):
         if not len(schedule):
             return max(self.least, 0.0)
         job = instance.job_by_id
-        cost = self.of_costs([self.cost(job[p.job], p.start, p.end) for p in schedule])
+        costs = (
+            list(column(schedule.placements, "end"))
+            if self.counts_ends
+            else [self.cost(job[p.job], p.start, p.end) for p in schedule]
+        )
+        cost = self.of_costs(costs)
         return cost / self.divisor(instance) - self.offset(instance)

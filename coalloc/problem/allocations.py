@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.resources import of_nodes, tasks_on_node, tasks_within
 from coalloc.instance.rounding import capacity_limit
-from coalloc.instance.spread import Spread, Tasks, spread_of
+from coalloc.instance.spread import SPREADING, Spread, Tasks, spread_of
 from coalloc.problem.allocation import (
     Allocation,
     NodeClass,
@@ -142,7 +142,12 @@ class Allocations:
     @cached_property
     def is_moldable(self) -> bool:
         """Whether some job may run in several shapes."""
-        return any(job.shapes for job in self.jobs)
+        return "shapes" in self.instance.features
+
+    @cached_property
+    def is_timed(self) -> bool:
+        """Whether some job, in one of its shapes, names times."""
+        return "times" in self.instance.features
 
     def shapes(self, job: Job) -> tuple[Job, ...]:
         """Return the rigid jobs that a job may run as: itself, where it has one shape only."""
@@ -187,21 +192,22 @@ class Allocations:
 
     def modes_on(self, allocations: NDArray[np.int64]) -> list[Mode]:
         """Return the mode of each job on its allocation, shape ``(num_jobs, num_classes)``."""
-        if self.is_moldable or any(job.times for job in self.jobs):
+        if self.is_moldable or self.is_timed:
             return [self.mode(job, used) for job, used in zip(self.jobs, map(tuple, allocations.tolist()), strict=True)]
         powers = np.where(allocations > 0, np.array(self.effective_powers), np.inf).min(axis=1, initial=np.inf)
         seconds = execution_times(self.jobs, 1.0 / powers[:, None])[:, 0]
-        loads = [self._loads_on(r, allocations[:, r.classes].sum(axis=1)) for r in self.resources]
+        inside = (allocations[:, resource.classes].sum(axis=1) for resource in self.resources)
+        loads = [self.loads_on(*pair, self.jobs).tolist() for pair in zip(self.resources, inside, strict=True)]
         columns = map(tuple, allocations.tolist()), seconds.tolist(), self.clock.ticks_of(seconds).tolist()
         rows = zip(*loads, strict=True) if loads else repeat((), len(self.jobs))
         return list(map(Mode, *columns, rows))
 
-    def _loads_on(self, resource: Resource, inside: NDArray[np.int64]) -> Sequence[float]:
-        """Return what each job asks of a resource with so many tasks there."""
+    @staticmethod
+    def loads_on(resource: Resource, inside: NDArray[np.int64], jobs: Sequence[Job]) -> NDArray[np.float64]:
+        """Return what each of some jobs asks of a resource with so many tasks there."""
         if isinstance(resource, LinkBandwidth):
-            loads: list[float] = link_loads_of(inside, self.jobs).tolist()
-            return loads
-        return [resource.load(tasks, job) for tasks, job in zip(inside.tolist(), self.jobs, strict=True)]
+            return link_loads_of(inside, jobs)
+        return np.array([resource.load(tasks, job) for tasks, job in zip(inside.tolist(), jobs, strict=True)], float)
 
     def class_times(self, job: Job) -> tuple[float, ...]:
         """Return how long a job takes on each class alone, s, shape ``(num_classes,)``: the slowest used decides."""
@@ -233,7 +239,7 @@ class Allocations:
         """:meth:`class_ticks` of all :attr:`rigid_jobs`, shape ``(len(rigid_jobs), num_classes)``."""
         powers, which = np.unique(np.array(self.effective_powers), return_inverse=True)
         table = self.clock.ticks_of(execution_times(self.rigid_jobs, 1.0 / powers))[:, which]
-        for row, job in enumerate(self.rigid_jobs):
+        for row, job in enumerate(self.rigid_jobs if self.is_timed else ()):
             if job.times:
                 table[row] = self.class_ticks(job)
         return np.ascontiguousarray(table)
@@ -244,11 +250,11 @@ class Allocations:
 
     def tasks_within(self, job: Job, resource: int) -> range:
         """Return the numbers of tasks of a rigid job that can be on the classes of a resource."""
-        inside, outside = self._sides[resource]
+        inside, outside = self.sides[resource]
         return range(max(0, job.tasks - outside), min(job.tasks, inside) + 1)
 
     @cached_property
-    def _sides(self) -> tuple[tuple[int, int], ...]:
+    def sides(self) -> tuple[tuple[int, int], ...]:
         """Processors on the classes of each resource, and on the others."""
         inside = (sum(self.capacities[g] for g in resource.classes) for resource in self.resources)
         return tuple((processors, sum(self.capacities) - processors) for processors in inside)
@@ -274,6 +280,8 @@ class Allocations:
 
     def rooms(self, job: Job) -> tuple[int, ...]:
         """Return how many tasks of a job each class can hold, by processors, memory, resources and constraints."""
+        if self.has_equal_rooms:
+            return self.capacities
         declared = self.declared.of(job.id)
         is_restricted = bool(declared.nodes or declared.most_tasks)
         if not (job.memory or is_restricted or self.instance.resources_asked):
@@ -285,6 +293,12 @@ class Allocations:
                 rooms = [int(min(pair)) for pair in zip(rooms, most, strict=True)]
             self._known_rooms[job] = tuple(rooms)
         return self._known_rooms[job]
+
+    @cached_property
+    def has_equal_rooms(self) -> bool:
+        """Whether nothing but processors says how many tasks of a job a class can hold, of any job."""
+        is_restricted = any(of_job.nodes or of_job.most_tasks for of_job in self.declared.by_id.values())
+        return not (is_restricted or self.instance.resources_asked or self.instance.largest_task_memory)
 
     @cached_property
     def first_nodes(self) -> tuple[int, ...]:
@@ -361,7 +375,7 @@ class Allocations:
     @cached_property
     def restricts_spreads(self) -> bool:
         """Whether some job may not be spread over clusters in any way."""
-        return self.declared.restricts_spreads or any(job.is_spread for job in self.jobs)
+        return self.declared.restricts_spreads or bool(SPREADING & self.instance.features)
 
     def spreads(
         self, job: Job, rooms: Sequence[float], order: Sequence[int] | None = None, *, is_allowed: bool = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from coalloc.instance.rounding import slots_down, slots_up
 from coalloc.instance.time_base import TimeBase
 
 Rounding = Literal["up", "down"]
+Ticks = TypeVar("Ticks", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,10 @@ class Clock:
         round_to_slots = slots_up if self.rounding == "up" else slots_down
         return round_to_slots(seconds, self.slot, tolerance)
 
-    def seconds(self, ticks: float) -> float:
+    def seconds(self, ticks: Ticks) -> Ticks:
         """Return a duration, or a point in time on the clock of the problem, in seconds."""
         return ticks if self.slot is None else ticks * self.slot
 
-    def seconds_of(self, tick: float) -> float:
+    def seconds_of(self, tick: Ticks) -> Ticks:
         """Return a point in time on the user's clock, s."""
         return self.seconds(tick) + self.base.shift

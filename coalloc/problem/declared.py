@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance
+from coalloc.instance import CoallocError, Instance, column
 from coalloc.instance.calendar import Calendar
 from coalloc.instance.constraints import (
     AllowedNodes,
@@ -157,7 +157,7 @@ def declared_by(constraints: Iterable[Constraint], instance: Instance, *, is_rou
     What names other jobs is left out, for an instance may be a part of the one that a constraint is of; so is what is
     cumulative, which resources of the instance say.
     """
-    names, given = frozenset(job.id for job in instance.jobs), tuple(constraints)
+    names, given = frozenset(column(instance.jobs, "id")), tuple(constraints)
     by_id: defaultdict[str, OfJob] = defaultdict(OfJob)
     rows, budgets, asking = list[tuple[str, NotTogether | TimeRow]](), list[tuple[str, Budget]](), set[str]()
     clusters = list[tuple[str, SameCluster | DifferentClusters]]()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance import CoallocError, Instance, column
 from coalloc.instance.constraints import Constraint
 from coalloc.instance.features import UnsupportedFeature, refuse_unsupported
 from coalloc.instance.time_base import TimeBase
@@ -40,9 +40,9 @@ Slot = Annotated[float | str | None, 'seconds, a percentage such as "50%", or No
 """Length of a slot as a caller gives it: seconds, or a share of the mean base time; None is continuous time."""
 
 
-def _stated_times(job: Job) -> list[list[float]]:
-    """Return the base time of each shape of a job, and the times that it names, s."""
-    return [[shape.base_time, *shape.times.values()] for shape in job.in_shapes]
+def _least_times(instance: Instance) -> list[float]:
+    """Return the least of the base times of all shapes of each job, and of the times that it names, s."""
+    return [min(min([shape.base_time, *shape.times.values()]) for shape in job.in_shapes) for job in instance.jobs]
 
 
 def slot_seconds(instance: Instance, slot: Slot) -> float | None:
@@ -126,8 +126,9 @@ def _refuse_split(problem: Problem) -> None:
 
 def _refuse_moments(instance: Instance, tolerance: float) -> None:
     """Raise :class:`CoallocError` for jobs that are over within the tolerance of times (s): they occupy nothing."""
-    times = ((job, min(map(min, _stated_times(job)))) for job in instance.jobs)
-    short = [(job, seconds) for job, seconds in times if seconds <= tolerance]
+    is_simple = instance.features.isdisjoint({"times", "shapes"})
+    times = column(instance.jobs, "base_time") if is_simple else _least_times(instance)
+    short = [(instance.jobs[j], seconds) for j, seconds in enumerate(times) if seconds <= tolerance]
     if short:
         (first, seconds), more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
         raise CoallocError(

@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Job
+from coalloc.instance import CoallocError, Job, column
 from coalloc.problem.allocations import Allocations
 from coalloc.problem.choices import Mode, SpeedLevel
 from coalloc.problem.execution import execution_time
 from coalloc.problem.shortages import shortage
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 Prefix = tuple[float, tuple[int, ...], int]
 """An effective power, the classes with room that are at least as fast, and that room."""
+
+
+class Columns(NamedTuple):
+    """The speed levels of all jobs as columns, those of a job together, fastest first.
+
+    ``first`` is where those of each job begin (one more at the end). By level: the job, ticks, tasks, and the set of
+    classes by its number in :attr:`SpeedLevels.class_sets`.
+    """
+
+    first: Ints
+    job_of: Ints
+    ticks: Floats
+    tasks: Ints
+    set_of: Ints
+
+    @property
+    def fastest(self) -> Floats:
+        """The least ticks that each job can take."""
+        return self.ticks[self.first[:-1]]
+
+    @property
+    def slowest(self) -> Floats:
+        """The most ticks that each job can take."""
+        return self.ticks[self.first[1:] - 1]
 
 
 class SpeedLevels:
@@ -93,23 +124,64 @@ class SpeedLevels:
         Effective powers at which a job takes equally many ticks are one level. A slower level of the same tasks has all
         classes of a faster one. Raises ``CoallocError`` where a job has none, for memory or constraints.
         """
-        allocations = self._allocations
-        if allocations.is_moldable or allocations.restricts_spreads or not allocations.jobs:
-            return tuple(map(self.of, allocations.jobs))
-        prefixes = self.prefixes(allocations.capacities)
-        columns = [allocations.effective_powers.index(power) for power, _, _ in prefixes]
-        rows = allocations.ticks_table[:, columns].tolist()
-        return tuple([self._of_plain(*of_job, prefixes) for of_job in zip(allocations.jobs, rows, strict=True)])
+        first, _, ticks, tasks, set_of = self.columns
+        classes = map(self.class_sets.__getitem__, set_of.tolist())
+        made = map(SpeedLevel, ticks.tolist(), classes, tasks.tolist())
+        of_jobs = [tuple(islice(made, size)) for size in np.diff(first).tolist()]
+        for j, levels in self._others.items():
+            of_jobs[j] = levels
+        return tuple(of_jobs)
 
-    def _of_plain(self, job: Job, ticks: Sequence[float], prefixes: Sequence[Prefix]) -> tuple[SpeedLevel, ...]:
-        """Return :meth:`of` for a rigid job by its ticks at each effective power of the platform, greatest first."""
-        if job.times or self._allocations.rooms(job) is not self._allocations.capacities:
-            return self.of(job)
-        levels: dict[float, SpeedLevel] = {}
-        for (_, allowed, room), duration in zip(prefixes, ticks, strict=True):
-            if room >= job.tasks:
-                levels[duration] = SpeedLevel(duration, allowed, job.tasks)
-        return tuple(levels.values()) or self.of(job)
+    @cached_property
+    def columns(self) -> Columns:
+        """All of them as columns; raises as :attr:`levels` does."""
+        num_jobs, number_of = len(self._allocations.jobs), {of: n for n, of in enumerate(self.class_sets)}
+        others = ((j, lv.duration, lv.tasks, number_of[lv.classes]) for j, of in self._others.items() for lv in of)
+        listed = np.array(list(others), dtype=float).reshape(-1, 4)
+        job_of, ticks, tasks, set_of = map(np.concatenate, zip(listed.T, self._of_plain(number_of), strict=True))
+        order = np.argsort(job_of, kind="stable")
+        job_of = job_of[order].astype(np.int64)
+        first = np.searchsorted(job_of, np.arange(num_jobs + 1))
+        return Columns(first, job_of, ticks[order], tasks[order].astype(np.int64), set_of[order].astype(np.int64))
+
+    def _of_plain(self, number_of: Mapping[tuple[int, ...], int]) -> tuple[Ints, Floats, Ints, Ints]:
+        """Return jobs, ticks, tasks and sets of classes of the levels of the plain jobs."""
+        allocations, prefixes = self._allocations, self.prefixes(self._allocations.capacities)
+        jobs = np.flatnonzero(self._is_plain)
+        tasks = np.array(column(allocations.instance.jobs, "tasks"), dtype=np.int64)[jobs]
+        powers = np.array([allocations.effective_powers.index(power) for power, _, _ in prefixes])
+        ticks = allocations.ticks_table[np.ix_(jobs, powers)] if len(jobs) else np.empty((0, len(powers)))
+        is_level = np.array([room for _, _, room in prefixes]) >= tasks[:, None]
+        is_level[:, :-1] &= ticks[:, 1:] != ticks[:, :-1]  # of equal ticks the last, which has most classes
+        which, number = np.nonzero(is_level)
+        sets = np.array([number_of[allowed] for _, allowed, _ in prefixes])
+        return jobs[which], ticks[which, number], tasks[which], sets[number]
+
+    @cached_property
+    def _is_plain(self) -> NDArray[np.bool_]:
+        """For which jobs the levels are a matter of processors and ticks alone, and there are some."""
+        allocations, jobs = self._allocations, self._allocations.instance.jobs
+        if allocations.is_moldable or allocations.restricts_spreads:
+            return np.zeros(len(jobs), dtype=bool)
+        is_plain = np.array(column(jobs, "tasks"), dtype=np.int64) <= allocations.widest_part
+        if allocations.is_timed or not allocations.has_equal_rooms:
+            is_plain &= [not j.times and allocations.rooms(j) is allocations.capacities for j in allocations.jobs]
+        return is_plain
+
+    @cached_property
+    def _others(self) -> dict[int, tuple[SpeedLevel, ...]]:
+        """The levels of the other jobs, by index."""
+        return {j: self.of(self._allocations.jobs[j]) for j in np.flatnonzero(~self._is_plain).tolist()}
+
+    @cached_property
+    def class_sets(self) -> tuple[tuple[int, ...], ...]:
+        """All sets of classes that speed levels may have, by index, in order."""
+        allocations = self._allocations
+        restricted = () if allocations.has_equal_rooms else allocations.jobs
+        rooms = {allocations.capacities, *map(allocations.rooms, restricted)}
+        found = {allowed for of_classes in rooms for _, allowed, _ in self.prefixes(of_classes)}
+        found.update(level.classes for levels in self._others.values() for level in levels)
+        return tuple(sorted(found))
 
     def slowest_classes(self, j: int, level: int) -> tuple[int, ...]:
         """Return the classes that a level has and the one before it has not: a job with a task there is no faster.
@@ -126,18 +198,6 @@ class SpeedLevels:
         tasks = sum(mode.allocation)
         levels = enumerate(self.levels[j])
         return next(n for n, level in levels if (level.duration, level.tasks) == (mode.duration, tasks))
-
-    @cached_property
-    def class_sets(self) -> frozenset[tuple[int, ...]]:
-        """All sets of classes that speed levels may have, by index."""
-        rooms = {self._allocations.capacities, *(self._allocations.rooms(job) for job in self._allocations.jobs)}
-        found = frozenset(allowed for of_classes in rooms for _, allowed, _ in self.prefixes(of_classes))
-        timed = (
-            j
-            for j, job in enumerate(self._allocations.jobs)
-            if any(shape.times for shape in self._allocations.shapes(job))
-        )
-        return found.union(level.classes for j in timed for level in self.levels[j])
 
     @property
     def speed_prefixes(self) -> tuple[tuple[int, ...], ...]:

@@ -13,7 +13,9 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from coalloc.documents.text import quoted
 from coalloc.instance import Instance, Job
@@ -34,7 +36,7 @@ from coalloc.problem.declared import Declared, declared_by
 from coalloc.problem.levels import SpeedLevels
 from coalloc.problem.ordering import acyclic
 from coalloc.problem.package import Package, package_of
-from coalloc.problem.resources import Countable, NodeMemory, Resource
+from coalloc.problem.resources import Countable, LinkBandwidth, NodeMemory, Resource
 from coalloc.problem.stated import Stated
 
 
@@ -126,7 +128,7 @@ class Problem:
     @cached_property
     def jobs(self) -> tuple[Job, ...]:
         """The jobs to schedule, each made once; everything else is indexed like them."""
-        return tuple(self.instance.jobs)
+        return self.allocations.jobs
 
     @property
     def capacities(self) -> tuple[int, ...]:
@@ -148,6 +150,11 @@ class Problem:
         """The speed levels of each job in all its shapes, fastest first, shape ``(num_jobs,)``."""
         return self.speeds.levels
 
+    @property
+    def has_one_level_each(self) -> bool:
+        """Whether each job has one level only: one shape, and no choice of its duration."""
+        return len(self.speeds.columns.ticks) == len(self.jobs)
+
     @cached_property
     def speeds(self) -> SpeedLevels:
         """How long each job takes, and on which classes."""
@@ -156,10 +163,7 @@ class Problem:
     @cached_property
     def releases(self) -> tuple[float, ...]:
         """Earliest start of each job, ticks: the latest that a constraint asks for, or that jobs before it leave."""
-        asked = [
-            self.allowed_from(j, self.clock.tick_at(self.declared.of(job.id).earliest_start))
-            for j, job in enumerate(self.jobs)
-        ]
+        asked = [self.allowed_from(j, self.release_alone(j)) for j in range(len(self.jobs))]
         for j in self._in_turn:
             asked[j] = max(
                 [
@@ -170,9 +174,16 @@ class Problem:
             asked[j] = self.allowed_from(j, asked[j])
         return tuple(asked)
 
+    def release_alone(self, j: int) -> float:
+        """Return the arrival of a job, by index, or a later start that bounds on its times ask for, ticks."""
+        job = self.jobs[j]
+        return self.clock.tick_at(max(job.arrival, self.declared.of(job.id).earliest_start))
+
     @cached_property
     def calendars(self) -> dict[int, Calendar]:
         """When jobs may start, of those, by index, that may not at any time; rounded down none is known."""
+        if not any(of_job.calendar for of_job in self.declared.by_id.values()):
+            return {}
         found = ((j, self.declared.of(job.id).calendar) for j, job in enumerate(self.jobs))
         return {j: calendar for j, calendar in found if calendar is not None}
 
@@ -408,21 +419,25 @@ class Problem:
         return tuple(k for k in range(len(self.resources)) if self._is_contended(k))
 
     def _is_contended(self, k: int) -> bool:
-        limit, most = self.resources[k].limit, 0.0
-        held = (busy.loads[k] for busy in (*self.busy, *self.blocks))
-        of_jobs = (max(self._most_load(shape, k) for shape in self.allocations.shapes(job)) for job in self.jobs)
-        for load in chain(held, of_jobs):
-            most += load
-            if most > limit:  # what the others ask adds to it
-                return True
-        return False
+        held = [busy.loads[k] for busy in (*self.busy, *self.blocks)]
+        together = np.cumsum(np.concatenate([held, self._most_loads(k)]))
+        return bool((together > self.resources[k].limit).any())
 
-    def _most_load(self, job: Job, k: int) -> float:
-        """Return the most that a rigid job may ask of a resource: it rises with tasks, on links up to half of them."""
-        within, resource = self.allocations.tasks_within(job, k), self.resources[k]
-        middle = (job.tasks // 2, job.tasks // 2 + 1)
-        tried = {min(max(tasks, within.start), within.stop - 1) for tasks in (*middle, within.stop - 1)}
-        return max(resource.load(tasks, job) for tasks in tried) if within else 0.0
+    def _most_loads(self, k: int) -> NDArray[np.float64]:
+        """Return the most that each job may ask of a resource: it rises with tasks, on links up to half of them."""
+        allocations, resource, shapes = self.allocations, self.resources[k], self.allocations.rigid_jobs
+        tasks, (inside, outside) = np.array([shape.tasks for shape in shapes], dtype=np.int64), allocations.sides[k]
+        least, most = np.maximum(0, tasks - outside), np.minimum(tasks, inside)
+        middle = (tasks // 2, tasks // 2 + 1) if isinstance(resource, LinkBandwidth) else ()
+        tried = (most, *(np.clip(part, least, most) for part in middle))
+        loads = np.max([allocations.loads_on(resource, part, shapes) for part in tried], axis=0, initial=0.0)
+        loads = np.where(least <= most, loads, 0.0)
+        if not allocations.is_moldable:
+            return loads
+        counts = [len(allocations.shapes(job)) for job in self.jobs]
+        of_jobs = np.zeros(len(counts))
+        np.maximum.at(of_jobs, np.repeat(np.arange(len(counts)), counts), loads)
+        return of_jobs
 
     @cached_property
     def contended_links(self) -> tuple[int, ...]:
@@ -464,7 +479,8 @@ class Problem:
     def is_restricted(self) -> bool:
         """Whether memory, resources, spreads or constraints keep some job from processors that it could have had."""
         is_shared = bool(self.contended_memories or self.contended_stocks) or self.allocations.restricts_spreads
-        return is_shared or any(self.allocations.rooms(job) != self.capacities for job in self.jobs)
+        of_jobs = () if self.allocations.has_equal_rooms else self.jobs
+        return is_shared or any(self.allocations.rooms(job) != self.capacities for job in of_jobs)
 
     @cached_property
     def horizon_in_turn(self) -> float:
@@ -475,7 +491,8 @@ class Problem:
         """
         last = max([*self.releases, *(busy.end for busy in (*self.busy, *self.blocks))], default=0)
         lags = sum(max(0, row.least) for row in self.rows if isinstance(row, TimeSumRow))
-        return last + sum(levels[-1].duration for levels in self.levels if levels) + lags + self._waits
+        in_turn: list[float] = self.speeds.columns.slowest.tolist()
+        return last + sum(in_turn) + lags + self._waits
 
     @property
     def _waits(self) -> float:

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coalloc.instance import Instance
-from coalloc.instance.constraints import Constraint, Declaration, TimeBounds
+from coalloc.instance.constraints import Constraint, Declaration
 from coalloc.instance.features import FEATURES
 
 
 @dataclass(frozen=True, slots=True)
 class Stated(Constraint):
-    """What an instance states of each job: its arrival, and the features that it uses."""
+    """What an instance states of each job by the features that it uses."""
 
     def declare(self, instance: Instance) -> Iterator[Declaration]:
-        """Yield that no job starts before its arrival, then what each feature declares."""
-        yield from (TimeBounds(job.id, job.arrival) for job in instance.jobs)
+        """Yield what each feature declares."""
         for name in sorted(instance.features, key=list(FEATURES).index):
             yield from FEATURES[name].declare(instance)

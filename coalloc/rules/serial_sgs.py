@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice
 from operator import attrgetter
@@ -57,12 +57,12 @@ class Generation:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self._modes: list[dict[Allocation, Mode]] = [{} for _ in problem.jobs]
+        self._modes: defaultdict[int, dict[Allocation, Mode]] = defaultdict(dict)
         self._few: dict[int, list[Mode]] = {}
         self._fillings: dict[tuple[object, ...], Allocation | None] = {}
         self._counted = {
             j: problem.allocations.rooms(job)
-            for j, job in enumerate(problem.jobs)
+            for j, job in enumerate(problem.jobs if problem.declared.counts_tasks else ())
             if problem.allocations.is_counted(job)
         }
         self._orders: list[dict[tuple[int, ...], list[list[int]]]] = [{} for _ in FILLING_RULES]

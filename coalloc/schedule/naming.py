@@ -38,7 +38,32 @@ class Occupation:
     allocation: Allocation
 
 
+@dataclass(frozen=True, slots=True)
+class Occupations:
+    """Such jobs as columns; ``counts`` has shape ``(num_jobs, num_classes)``."""
+
+    job: Sequence[str]
+    start: Floats
+    end: Floats
+    counts: Ints
+
+    @classmethod
+    def of(cls, intervals: Sequence[Occupation], num_classes: int) -> Occupations:
+        """Return the columns of single jobs."""
+        return cls(
+            [interval.job for interval in intervals],
+            np.array([interval.start for interval in intervals], dtype=float),
+            np.array([interval.end for interval in intervals], dtype=float),
+            np.array([interval.allocation for interval in intervals], dtype=np.int64).reshape(-1, num_classes),
+        )
+
+
 def assign_nodes(instance: Instance, classes: Sequence[NodeClass], intervals: Sequence[Occupation]) -> ProcessorSets:
+    """Return :func:`assign_nodes_to` for single jobs."""
+    return assign_nodes_to(instance, classes, Occupations.of(intervals, len(classes)))
+
+
+def assign_nodes_to(instance: Instance, classes: Sequence[NodeClass], intervals: Occupations) -> ProcessorSets:
     """Colour intervals with processors: return the names for each interval, in the order given.
 
     Within a class intervals are coloured by start with the lowest free processors; jobs that run
@@ -47,7 +72,7 @@ def assign_nodes(instance: Instance, classes: Sequence[NodeClass], intervals: Se
     nothing: it is put on the lowest processors, whoever holds them. Raises ``ValueError`` where a class is overbooked.
     """
     members = _Members.of(instance, classes)
-    takes = _Takes.of(intervals, len(classes), instance.time_base.tolerance)
+    takes = _Takes.of(intervals, instance.time_base.tolerance)
     is_short = takes.end <= takes.horizon
     short, long = takes.chosen(is_short), takes.chosen(~is_short)
     lowest = np.minimum(short.count, members.capacities[short.g])
@@ -56,7 +81,7 @@ def assign_nodes(instance: Instance, classes: Sequence[NodeClass], intervals: Se
         Intervals(short.job, members.first[short.g], members.first[short.g] + lowest),
     ]
     places = Intervals(*(np.concatenate(column) for column in zip(*map(_columns, found), strict=True)))
-    return names_of(instance.platform.numbering, len(intervals), in_order(members.numbers_of(places)))
+    return names_of(instance.platform.numbering, len(intervals.job), in_order(members.numbers_of(places)))
 
 
 def _columns(of: Intervals) -> tuple[Ints, Ints, Ints]:
@@ -77,14 +102,11 @@ class _Takes:
     horizon: Floats
 
     @classmethod
-    def of(cls, intervals: Sequence[Occupation], num_classes: int, tolerance: float) -> _Takes:
-        start = np.array([interval.start for interval in intervals], dtype=float)
-        end = np.array([interval.end for interval in intervals], dtype=float)
-        counts = np.fromiter(chain.from_iterable(interval.allocation for interval in intervals), np.int64)
-        order = np.argsort(start, kind="stable")
-        rank, g = np.nonzero(counts.reshape(len(intervals), num_classes)[order])
+    def of(cls, intervals: Occupations, tolerance: float) -> _Takes:
+        order = np.argsort(intervals.start, kind="stable")
+        rank, g = np.nonzero(intervals.counts[order])
         job = order[rank]
-        return cls(job, g, counts[job * num_classes + g], end[job], start[job] + tolerance)
+        return cls(job, g, intervals.counts[job, g], intervals.end[job], intervals.start[job] + tolerance)
 
     def chosen(self, which: NDArray[np.bool_]) -> _Takes:
         return _Takes(self.job[which], self.g[which], self.count[which], self.end[which], self.horizon[which])
@@ -143,7 +165,7 @@ def _busy_until(instance: Instance) -> Floats:
     return until
 
 
-def _taken(takes: _Takes, members: _Members, intervals: Sequence[Occupation]) -> Intervals:
+def _taken(takes: _Takes, members: _Members, intervals: Occupations) -> Intervals:
     """Return the places that takes get, by job."""
     steps = _steps(takes, members.until)
     try:
@@ -192,11 +214,11 @@ def _steps(takes: _Takes, held_until: Floats) -> Ints:
     return steps[np.argsort(np.concatenate([2 * np.arange(num_takes) + 1, 2 * before[released]]), kind="stable")]
 
 
-def _overbooked(takes: _Takes, take: int, intervals: Sequence[Occupation]) -> str:
-    interval = intervals[takes.job[take]]
+def _overbooked(takes: _Takes, take: int, intervals: Occupations) -> str:
+    j = takes.job[take]
     return (
-        f"{takes.count[take]} tasks of job {interval.job!r} do not fit on node class {takes.g[take]} "
-        f"at {interval.start} s"
+        f"{takes.count[take]} tasks of job {intervals.job[j]!r} do not fit on node class {takes.g[take]} "
+        f"at {intervals.start[j]} s"
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from coalloc.display.chart import MOST_BARS, MOST_ROWS, Bar, in_order, svg
@@ -24,7 +25,7 @@ from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, SINCE_2, PositiveSeconds, Text, Value, value
 from coalloc.instance import Instance
 from coalloc.instance.processor_names import NamesField
-from coalloc.schedule.naming import Occupation, assign_nodes
+from coalloc.schedule.naming import Occupations, assign_nodes_to
 from coalloc.system.garbage import no_collection
 
 if TYPE_CHECKING:
@@ -223,17 +224,20 @@ def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule
     The problem must be continuous, or rounded up: a schedule on rounded-down times is none.
     """
     chosen = sorted(assignments, key=lambda assignment: assignment.job)
-    ids = [problem.jobs[a.job].id for a in chosen]
-    intervals = [
-        Occupation(id, problem.clock.seconds_of(a.start), problem.clock.seconds_of(a.end), a.mode.allocation)
-        for id, a in zip(ids, chosen, strict=True)
-    ]
-    nodes = assign_nodes(problem.instance, problem.classes, intervals)
+    start, duration = (
+        np.array(ticks, dtype=float) for ticks in ([a.start for a in chosen], [a.mode.duration for a in chosen])
+    )
+    intervals = Occupations(
+        [problem.jobs[a.job].id for a in chosen],
+        problem.clock.seconds_of(start),
+        problem.clock.seconds_of(start + duration),
+        np.array([a.mode.allocation for a in chosen], dtype=np.int64).reshape(-1, len(problem.classes)),
+    )
     columns: dict[str, Sequence[object]] = {
-        "job": ids,
-        "start": array("d", [i.start for i in intervals]),
-        "end": array("d", [i.end for i in intervals]),
-        "nodes": nodes,
+        "job": intervals.job,
+        "start": array("d", intervals.start.tobytes()),
+        "end": array("d", intervals.end.tobytes()),
+        "nodes": assign_nodes_to(problem.instance, problem.classes, intervals),
     }
     if "shapes" in problem.instance.features:
         columns["shape"] = [problem.allocations.shape_number(a.job, a.mode.allocation) for a in chosen]

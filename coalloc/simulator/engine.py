@@ -20,6 +20,7 @@ import numpy as np
 from coalloc.documents.columns import Columns, column
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resources
+from coalloc.instance.spread import SPREADING
 from coalloc.problem.execution import execution_slowdown
 from coalloc.rules.queues import QueueRules
 from coalloc.simulator.clock import Change, Clock, Passes
@@ -51,9 +52,7 @@ MAX_KNOWN = 100_000
 Stage = Literal["coming", "waiting", "running", "ended"]
 """How far a job is."""
 
-SPREAD = frozenset({"max_clusters", "min_tasks_per_cluster", "slices", "level"})
-"""Features that restrict how the tasks of a job are spread over clusters."""
-PLACED = frozenset({"eligible", "requires", "resources"}) | SPREAD
+PLACED = frozenset({"eligible", "requires", "resources"}) | SPREADING
 """Features, besides memory, that restrict where the tasks of a job run."""
 
 
@@ -369,7 +368,7 @@ class Engine:
                 rng=rng,
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
                 is_choosy=bool({"eligible", "requires"} & instance.features),
-                is_spread=bool(SPREAD & instance.features),
+                is_spread=bool(SPREADING & instance.features),
                 is_timed="times" in instance.features,
                 takers=instance.jobs if instance.resources_asked else (),
                 is_moldable=self._is_moldable,

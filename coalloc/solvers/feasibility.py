@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import le
 
+import numpy as np
+from numpy.typing import NDArray
+
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
-from coalloc.instance import Job
+from coalloc.instance import Job, column
 from coalloc.problem import MAX_MODES, Problem, least_tasks, shortage
 from coalloc.problem.allocation import tasks_per_cluster
 from coalloc.problem.differences import contradicting_jobs
+from coalloc.problem.execution import link_loads_of
 from coalloc.rules.packages import package_limits
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import earliest_start, fillings, room_for
@@ -59,21 +63,33 @@ def _why_beyond_budget(problem: Problem) -> list[str]:
 
 def why_without_place(problem: Problem) -> list[str]:
     """Return a sentence for each job that fits nowhere, or saturates a link wherever it does."""
+    asking = np.flatnonzero(~_surely_fit(problem)).tolist()
+    if not asking:
+        return []
     spreading = Spreading(problem)
-    asking = (j for j, fits in enumerate(_fit_one_cluster(problem)) if not fits)
     found = (why_nowhere(problem, problem.jobs[j]) or _saturation(problem, spreading, j) for j in asking)
     return [sentence for sentence in found if sentence]
 
 
-def _fit_one_cluster(problem: Problem) -> Iterator[bool]:
-    """Yield whether each job needs nothing but processors, of which one cluster, where it loads no link, has enough."""
-    allocations = problem.allocations
+def _surely_fit(problem: Problem) -> NDArray[np.bool_]:
+    """Return for which jobs processors are all that counts, of which there are enough.
+
+    They are in one cluster, where a job loads no link, or no link saturates however the tasks are spread.
+    """
+    allocations, jobs = problem.allocations, problem.jobs
+    if problem.scope == "node" or allocations.restricts_spreads or allocations.is_moldable:
+        return np.zeros(len(jobs), dtype=bool)
     num_clusters = len(problem.instance.platform.clusters)
     widest = max(tasks_per_cluster(allocations.capacities, problem.classes, num_clusters), default=0)
-    is_told = problem.scope == "node" or allocations.restricts_spreads
-    for job in problem.jobs:
-        is_plain = not (is_told or job.shapes or job.is_spread) and allocations.rooms(job) is allocations.capacities
-        yield is_plain and job.tasks <= widest
+    tasks = np.array(column(problem.instance.jobs, "tasks"), dtype=np.int64)
+    fits = tasks <= widest
+    if problem.scope == "platform":
+        most = link_loads_of(tasks // 2, jobs)  # no split loads a link more than an even one
+        limit = min(allocations.limits[: allocations.num_links], default=math.inf)
+        fits |= (tasks <= sum(allocations.capacities)) & (most <= limit)
+    if not allocations.has_equal_rooms:
+        fits &= [allocations.rooms(job) is allocations.capacities for job in jobs]
+    return fits
 
 
 def why_crowded(problem: Problem) -> str:

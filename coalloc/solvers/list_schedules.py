@@ -65,13 +65,14 @@ def orders_of(criterion: Criterion) -> list[list[int]]:
 
 def by_work(criterion: Criterion) -> list[int]:
     """Return the jobs (indices) by their work for each cost of a tick of waiting, those of a fixed start first."""
-    problem = criterion.problem
+    problem, levels = criterion.problem, criterion.problem.speeds.columns
+    areas = (levels.tasks * levels.ticks)[levels.first[:-1]].tolist()
+    fastest = levels.fastest.tolist()
 
     def work(j: int) -> float:
-        level = problem.levels[j][0]
-        ramp = criterion.ramp_below(j, level.duration)
+        ramp = criterion.ramp_below(j, fastest[j])
         cost = 1.0 if ramp is None else ramp.slope
-        return level.tasks * level.duration / cost if cost > 0.0 else math.inf
+        return areas[j] / cost if cost > 0.0 else math.inf
 
     return sorted(range(len(problem.jobs)), key=lambda j: (j not in problem.pinned, work(j), problem.releases[j]))
 

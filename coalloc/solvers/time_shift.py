@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from coalloc.instance import Instance, Job
+from coalloc.instance import Instance, Job, column
 from coalloc.instance.constraints import Constraint, LatestEnd
 from coalloc.instance.rounding import slots_down
 from coalloc.instance.time_base import TimeBase
@@ -58,8 +58,8 @@ def _seconds(instance: Instance, slot: float | None, objective: Objective, const
 
 def _times(instance: Instance, constraints: Iterable[Constraint]) -> Iterator[float]:
     """Yield the times, s, that an instance and constraints state besides arrivals, and that must not be below 0."""
-    for job in instance.jobs:
-        yield from (time for time in (job.due_date, job.deadline) if time is not None)
+    for name in ("due_date", "deadline"):
+        yield from (time for time in column(instance.jobs, name) if time is not None)
     for kept in constraints:
         if isinstance(kept, LatestEnd):
             yield kept.instant

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from coalloc.documents.columns import column
+from coalloc.documents.columns import some_has
 from coalloc.documents.errors import CoallocError, Fault
 from coalloc.documents.text import quoted
 from coalloc.instance.constraints import Declaration
@@ -138,7 +138,7 @@ def of_job(job: Job, change: Callable[[Job], Job]) -> Callable[[Instance], Insta
 
 def some_job_has(field: str) -> Callable[[Instance], bool]:
     """Return whether a job of an instance has something in a field."""
-    return lambda instance: any(column(instance.jobs, field))
+    return lambda instance: some_has(instance.jobs, field)
 
 
 def conditions_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from coalloc.documents.columns import column
+from coalloc.documents.columns import column, some_has
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
 from coalloc.instance import read
@@ -33,7 +33,7 @@ def _faults(stated: Stated) -> Iterator[Fault]:
 FEATURE = Feature(
     fields=("Job.times", "Shape.times"),
     is_used=lambda instance: (
-        any(column(instance.jobs, "times"))
+        some_has(instance.jobs, "times")
         or any(shape.times for shapes in column(instance.jobs, "shapes") for shape in shapes)
     ),
     faults=_faults,

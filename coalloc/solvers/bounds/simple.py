@@ -9,6 +9,7 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +38,13 @@ def longest_job(problem: Problem) -> float:
 MOST_WHOLE = 1e12
 """Capacity up to which dual feasible functions are exact in whole numbers of 64 bits."""
 
-Shapes = list[list[tuple[float, float]]]
-"""What each job takes in each of its shapes, and its least ticks then."""
+
+class Shapes(NamedTuple):
+    """What jobs take in each of their shapes, and their least ticks then; where those of each job begin."""
+
+    first: Ints
+    size: Floats
+    ticks: Floats
 
 
 def packing(problem: Problem) -> float:
@@ -49,19 +55,18 @@ def packing(problem: Problem) -> float:
     """
     if not problem.jobs:
         return 0.0
-    shapes: Shapes = [fastest_shapes(problem, j) for j in range(len(problem.jobs))]
+    shapes = fastest_shapes(problem)
     held = [sum(busy.allocation) for busy in problem.busy]
     return _packed(problem, shapes, held, sum(problem.capacities))
 
 
 def _packed(problem: Problem, shapes: Shapes, held: Sequence[float], capacity: float) -> float:
     """Return :func:`packing` of jobs by a size and ticks in each shape, beside what running jobs hold of a capacity."""
-    amounts = [size for of_job in shapes for size, _ in of_job] + [min(size, capacity) for size in held]
+    amounts = np.concatenate([shapes.size, [min(size, capacity) for size in held]])
     sizes, size_of = np.unique(amounts, return_inverse=True)
-    arrivals = np.array(problem.releases, dtype=float)
-    durations = np.array([duration for of_job in shapes for _, duration in of_job], dtype=float)
+    arrivals, durations = np.array(problem.releases, dtype=float), shapes.ticks
     ends = np.array([busy.end for busy in problem.busy], dtype=float)
-    first_shapes = np.cumsum([0, *map(len, shapes[:-1])]) if problem.allocations.is_moldable else None
+    first_shapes = shapes.first if problem.allocations.is_moldable else None
     if first_shapes is None:  # jobs of one size that arrive together count as one
         arrivals, size_of, durations = _together(arrivals, size_of, durations)
     order = np.argsort(arrivals, kind="stable")
@@ -114,20 +119,26 @@ def _supply(times: Floats, supplied: Floats, instants: Floats) -> Floats:
 
 def fastest_durations(problem: Problem) -> list[float]:
     """Return the least ticks that each job can take, shape ``(num_jobs,)``."""
-    return [levels[0].duration for levels in problem.levels]
+    ticks: list[float] = problem.speeds.columns.fastest.tolist()
+    return ticks
 
 
-def fastest_shapes(problem: Problem, j: int) -> list[tuple[float, float]]:
-    """Return tasks and least ticks of each shape of a job, by index, that the platform holds."""
-    levels = problem.levels[j]
-    if not problem.jobs[j].shapes:
-        return [(levels[0].tasks, levels[0].duration)]
-    return list({level.tasks: (level.tasks, level.duration) for level in reversed(levels)}.values())
+def fastest_shapes(problem: Problem) -> Shapes:
+    """Return tasks and least ticks of the shapes that the platform holds."""
+    first, job_of, ticks, tasks, _ = problem.speeds.columns
+    if problem.allocations.is_moldable:
+        _, chosen = np.unique(np.stack([job_of, tasks]), axis=1, return_index=True)  # the fastest level comes first
+        first = np.searchsorted(job_of[chosen], np.arange(len(first)))
+    else:
+        chosen, first = first[:-1], np.arange(len(first))
+    return Shapes(first[:-1], tasks[chosen].astype(float), ticks[chosen])
 
 
 def least_works(problem: Problem) -> list[float]:
     """Return the least processor ticks that each job can take, shape ``(num_jobs,)``."""
-    return [min(tasks * ticks for tasks, ticks in fastest_shapes(problem, j)) for j in range(len(problem.jobs))]
+    first, tasks, ticks = fastest_shapes(problem)
+    works: list[float] = np.minimum.reduceat(tasks * ticks, first).tolist() if len(first) else []
+    return works
 
 
 def earliest_ends(problem: Problem) -> list[float]:
@@ -151,11 +162,11 @@ def resource_packing(problem: Problem, resource: str) -> float:
     total = problem.instance.platform.total_of(resource)
     if total <= 0.0:
         return 0.0
-    shapes: Shapes = [
-        [(job.amount(resource, int(tasks)), ticks) for tasks, ticks in fastest_shapes(problem, j)]
-        for j, job in enumerate(problem.jobs)
-    ]
-    return _packed(problem, shapes, _held(problem, resource), total)
+    shapes = fastest_shapes(problem)
+    jobs = np.repeat(np.arange(len(problem.jobs)), np.diff(shapes.first, append=len(shapes.size)))
+    taken = zip(jobs.tolist(), shapes.size.tolist(), strict=True)
+    amounts = np.array([problem.jobs[j].amount(resource, int(tasks)) for j, tasks in taken], dtype=float)
+    return _packed(problem, shapes._replace(size=amounts), _held(problem, resource), total)
 
 
 def _held(problem: Problem, resource: str) -> list[float]:
@@ -193,7 +204,7 @@ def _capacity(platform: Platform, resource: str, level: Level, place: int) -> fl
 
 def _by_memory(problem: Problem) -> Iterator[float]:
     """Yield bounds for memory: megabyte ticks of jobs over megabytes of nodes, and packing on what memory leaves."""
-    if any(job.memory for job in problem.jobs) and problem.is_restricted:
+    if problem.is_restricted and any(job.memory for job in problem.jobs):
         yield _memory_area(problem)
         yield from map(packing, memory_relaxations(problem))
 

@@ -48,12 +48,11 @@ class Tables:
     def of(cls, generation: Generation, efficiencies: Sequence[Sequence[float]] | None = None) -> Tables:
         """Hand a problem over to the engine; unless efficiencies say otherwise, faster levels are more efficient."""
         problem = generation.problem
-        sets = {classes: number for number, classes in enumerate(sorted(problem.speeds.class_sets))}
-        members = _members(problem, efficiencies, sets)
-        fillings, orders = _fillings(generation, list(sets))
+        members, sets = _members(problem, efficiencies), problem.speeds.class_sets
+        fillings, orders = _fillings(generation, sets)
         place_first, place_class, _, closing, _ = fillings
         loads, (memory_class, *memories) = _loads(problem), _memories(problem)
-        inside, *platform = _platform(problem, list(sets))
+        inside, *platform = _platform(problem, sets)
         arrivals = np.unique(np.array(problem.releases, dtype=float))
         sizes = (
             len(problem.jobs),
@@ -90,26 +89,22 @@ class Tables:
         return cls(handle, members)
 
 
-def _members(
-    problem: Problem, efficiencies: Sequence[Sequence[float]] | None, sets: Mapping[tuple[int, ...], int]
-) -> Members:
+def _members(problem: Problem, efficiencies: Sequence[Sequence[float]] | None) -> Members:
     """Return the members of a problem, from the efficiencies of the levels of each job."""
-    counts = np.fromiter(map(len, problem.levels), np.int64, len(problem.levels))
-    levels = list(chain.from_iterable(problem.levels))
-    job_of, number = np.repeat(np.arange(len(counts)), counts), places_within(counts)
+    first, job_of, ticks, tasks, set_of = problem.speeds.columns
+    number = places_within(np.diff(first))
     given = None if efficiencies is None else chain.from_iterable(efficiencies)
-    efficiency = -number.astype(float) if given is None else np.fromiter(given, float, len(levels))
+    efficiency = -number.astype(float) if given is None else np.fromiter(given, float, len(number))
     ranked = np.lexsort((number, -efficiency, job_of))
-    tasks = np.array([level.tasks for level in levels], dtype=np.int64)[ranked]
     return Members(
-        np.append(0, np.cumsum(counts)),
+        first,
         job_of,
         efficiency[ranked],
-        np.array([level.duration for level in levels], dtype=float)[ranked],
+        ticks[ranked],
         number[ranked],
-        tasks,
-        np.array([sets[level.classes] for level in levels], dtype=np.int64)[ranked],
-        _shapes_of(problem, job_of, tasks),
+        tasks[ranked],
+        set_of[ranked],
+        _shapes_of(problem, job_of, tasks[ranked]),
     )
 
 

@@ -22,6 +22,7 @@ from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import Generation, book
 from coalloc.solvers.backends.highs import SolverLimits
+from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method, once
 from coalloc.solvers.result import SolveStatus
@@ -91,7 +92,7 @@ def packing_of(problem: Problem) -> BinPacking | None:
     if not problem.jobs or problem.busy or not problem.has_equal_releases or not are_rectangles(problem):
         return None
     tasks, processors = [job.tasks for job in problem.jobs], sum(problem.capacities)
-    durations = [levels[0].duration for levels in problem.levels]
+    durations = fastest_durations(problem)
     if min(durations) <= 0.0:
         return None
     if min(durations) == max(durations):
@@ -107,7 +108,7 @@ def packing_of(problem: Problem) -> BinPacking | None:
 def are_rectangles(problem: Problem) -> bool:
     """Return whether jobs fit together wherever they are as soon as there are processors for all their tasks."""
     is_free = problem.has_monotone_capacity and not (problem.contended_resources or problem.is_restricted)
-    return is_free and problem.scope == "platform" and all(len(levels) == 1 for levels in problem.levels)  # nor shapes
+    return is_free and problem.scope == "platform" and problem.has_one_level_each  # nor shapes
 
 
 def _machines(tasks: Sequence[int], processors: int) -> int | None:

@@ -63,7 +63,7 @@ def machines_of(problem: Problem) -> Machines | None:
         or not problem.has_equal_releases
     ):
         return None
-    if all(len(levels) == 1 for levels in problem.levels):
+    if problem.has_one_level_each:
         return None  # arc flow is for those
     times = np.full((len(problem.jobs), len(problem.classes)), math.inf)
     for j, levels in enumerate(problem.levels):
