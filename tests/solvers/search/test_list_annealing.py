@@ -25,12 +25,13 @@ from coalloc.solvers.search import list_annealing
 from coalloc.solvers.search.list_annealing import METHOD, Costs, ListAnnealing
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.features import small_feature_instance, small_mixed_instance
-from coalloc.testing.small import SmallSize
+from coalloc.testing.small import SmallSize, with_due_dates
 
 LINKS = {"jobs": 20, "max_tasks": 6, "bsbw_low": 0.1, "link_bandwidth": 100.0}
 TREE = {"jobs": 20, "clusters": 4, "nodes": 3, "switch_bandwidth": 60.0}
 POWERS = {"jobs": 20, "clusters": 6, "nodes": 2, "interarrival_mean": 2e5}
 OBJECTIVES = ("makespan", "total-weighted-response-time", "mean-bounded-slowdown")
+DATED = ("weighted-tardiness", "maximum-lateness")
 
 
 class FewOfEach(Constraint):
@@ -157,6 +158,7 @@ def restricted(seed: int) -> Iterator[Problem]:
         (instance, slot), declared = small_feature_instance(seed, size), []
     else:
         instance, slot, _, declared = small_mixed_instance(seed, size)
+    instance = with_due_dates(instance, seed)
     scope = ("platform", "platform", "cluster", "node")[seed % 4]
     for length, rounding in ((slot, "up"), (slot, "down"), (None, "up")):
         problem = discretise(instance, length, rounding, scope=scope, constraints=(Declaring(declared),))
@@ -167,18 +169,26 @@ def restricted(seed: int) -> Iterator[Problem]:
 @pytest.mark.parametrize("seed", range(40))
 def test_so_they_do_under_all_constraints(seed):
     for problem in restricted(seed):
-        rng = np.random.default_rng(seed)
-        annealing = annealing_of(problem, "total-response-time")
-        for _ in range(4):
-            order = rng.permutation(len(problem.jobs)).tolist()
-            ways = [int(rng.integers(2 * len(levels) * len(FILLING_RULES))) for levels in problem.levels]
-            expected, annealing = listed(problem, order, ways), annealing_of(problem, "total-response-time")
-            annealing.consider(order, ways)
-            found = annealing.best()[2] if math.isfinite(annealing.value) else None
-            assert expected == (found and sorted((a.job, a.start, a.mode.allocation) for a in found))
-        annealing.round(100)
-        if math.isfinite(annealing.value):
-            assert_consistent(Criterion.of(problem, "total-response-time"), annealing)
+        assert_schedules_equal(problem, seed, len(OBJECTIVES) + 4)
+
+
+def assert_schedules_equal(problem: Problem, seed: int, number: int) -> None:
+    """Compare so many random lists, each objective in turn: schedules, costs, and what a round makes of the last."""
+    rng = np.random.default_rng(seed)
+    objectives = [*OBJECTIVES, "total-response-time", Late(True), Late(False)]
+    objectives += DATED if any(job.due_date is not None for job in problem.jobs) else []
+    for k in range(number):
+        criterion = Criterion.of(problem, objectives[k % len(objectives)])
+        order = rng.permutation(len(problem.jobs)).tolist()
+        ways = [int(rng.integers(2 * len(levels) * len(FILLING_RULES))) for levels in problem.levels]
+        expected, annealing = listed(problem, order, ways), ListAnnealing(problem, Costs.of(criterion), 0)
+        annealing.consider(order, ways)
+        assert math.isfinite(annealing.value) == (expected is not None)
+        if expected is not None:
+            assert_consistent(criterion, annealing)
+    annealing.round(100)
+    if math.isfinite(annealing.value):
+        assert_consistent(criterion, annealing)
 
 
 def test_lists_of_jobs_that_await_others_are_put_in_turn():
