@@ -286,13 +286,14 @@ class Allocations:
         is_restricted = bool(declared.nodes or declared.most_tasks)
         if not (job.memory or is_restricted or self.instance.resources_asked):
             return self.capacities
-        if job not in self._known_rooms:
+        key = job.memory, job.resources, job.task_resources, job.id if is_restricted else None
+        if key not in self._known_rooms:
             rooms = [min(pair) for pair in zip(self._rooms_by_memory(job), self._rooms_by_resources(job), strict=True)]
             if is_restricted:
                 most = (declared.most_on(node) for node in self.first_nodes)
                 rooms = [int(min(pair)) for pair in zip(rooms, most, strict=True)]
-            self._known_rooms[job] = tuple(rooms)
-        return self._known_rooms[job]
+            self._known_rooms[key] = tuple(rooms)
+        return self._known_rooms[key]
 
     @cached_property
     def has_equal_rooms(self) -> bool:
@@ -325,6 +326,18 @@ class Allocations:
         rooms = self.rooms(job)
         if not job.asks_resources or self.scope == "node":
             return self.widest_part if rooms is self.capacities else self.widest(rooms)
+        key = rooms, job.resources, job.task_resources
+        if key not in self._known_most_tasks:
+            self._known_most_tasks[key] = self._most_tasks_of(job, rooms)
+        return self._known_most_tasks[key]
+
+    @cached_property
+    def _known_most_tasks(self) -> dict[tuple[object, ...], int]:
+        """Those of jobs that take resources so far, by all that they depend on."""
+        return {}
+
+    def _most_tasks_of(self, job: Job, rooms: Sequence[int]) -> int:
+        """Return how many tasks of a job that takes resources have room within the scope."""
         parts = [0] * len(self.instance.platform.clusters)
         for room, node_class in zip(rooms, self.classes, strict=True):
             parts[node_class.cluster] += room
@@ -346,8 +359,8 @@ class Allocations:
         return [node_class.room(job.memory or 0.0) for node_class in self.classes]
 
     @cached_property
-    def _known_rooms(self) -> dict[Job, tuple[int, ...]]:
-        """Rooms so far."""
+    def _known_rooms(self) -> dict[tuple[object, ...], tuple[int, ...]]:
+        """Rooms so far, by all that they depend on."""
         return {}
 
     def spread(self, job: Job) -> Spread | None:
