@@ -148,7 +148,8 @@ def solve(
         example without a license, ``result.message`` says so and the result holds the bounds and schedules of the other
         methods. It also names options that the solver does not take.
     threads : int, default 1
-        Number of CPU cores. With several, ``formulation="auto"`` may return another optimal schedule.
+        Number of CPU cores. With several, branch and bound over running sets uses as many threads, and further
+        searches and CP-SAT run in processes of their own. Another optimal schedule may be returned than with one.
     seed : int, default 0
         Random seed, at least 0. The same seed gives the same result unless the time limit is reached.
     methods : sequence of str, default ()

@@ -222,6 +222,11 @@ class Incumbent:
             on_schedule=lambda assignments: self.take(assignments, source),
         )
 
+    @property
+    def cores(self) -> int:
+        """Cores for a search in this process: one while other processes search."""
+        return 1 if self.listeners else self.state.options.threads
+
     def instant(self, share: float) -> float:
         """Return the instant, of ``time.perf_counter()``, at which a share of the remaining time will be over."""
         return time.perf_counter() + share * self.state.remaining

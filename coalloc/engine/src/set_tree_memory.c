@@ -88,7 +88,7 @@ int64_t is_known(set_tree *t, int64_t level, double until, int64_t running) {
     known_node *place = t->known + first;
     for (int64_t k = 0; k < NEIGHBOURS; k++) {
         known_node *at = t->known + (first + k) % t->memory;
-        if (!at->size) {
+        if (!at->size || at->epoch != t->epoch) {
             place = at;
             break;
         }
@@ -102,7 +102,8 @@ int64_t is_known(set_tree *t, int64_t level, double until, int64_t running) {
     place->now = until;
     place->spent = spent;
     place->set = (int32_t)running;
-    place->size = (uint16_t)(size + 1);
+    place->size = (uint8_t)(size + 1);
+    place->epoch = t->epoch;
     place->begun = begun;
     for (int64_t k = 0; k < size; k++) place->ends[k] = t->lasting[k].end;
     double *lags = t->known_lags + (place - t->known) * t->num_delayed;
@@ -111,4 +112,9 @@ int64_t is_known(set_tree *t, int64_t level, double until, int64_t running) {
         lags[d] = waits ? lags_over(t, waiting, t->delayed[d], DBL_MIN) : -HUGE_VAL;
     }
     return NO;
+}
+
+int64_t set_tree_forget(set_tree *of) {
+    if (!++of->epoch) memset(of->known, 0, (size_t)of->memory * sizeof(known_node)); /* none is of an epoch long ago */
+    return 0;
 }

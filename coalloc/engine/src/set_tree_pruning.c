@@ -35,6 +35,18 @@ static bool costs_no_more(set_tree *t, int64_t key, double start, double other) 
     return !t->costs || cost_at(t->costs, key, start) <= cost_alone(t->costs, t->kind_of[key], other);
 }
 
+/* Whether a job that waits at a level will be too late at a time. */
+static bool will_be_late(const set_tree *t, int64_t level, double until) {
+    const uint64_t waiting = t->nodes[level].waiting;
+    for (int64_t kind = 0; kind < t->num_kinds; kind++) {
+        if (!number_of(t, waiting, kind)) continue;
+        double start = later(until, t->kinds[kind].release);
+        if (t->has_waits) start = allowed_from(t, kind, later(start, lags_over(t, waiting, kind, 0.0)));
+        if (is_too_late(t, kind, start, start + t->kinds[kind].shortest)) return true;
+    }
+    return false;
+}
+
 /* Note since when there is room for each key that waits, from when it could have started; return whether one could have
    run. */
 static bool has_a_hole(set_tree *t, int64_t level, double until) {
@@ -57,9 +69,7 @@ static bool has_a_hole(set_tree *t, int64_t level, double until) {
     return false;
 }
 
-/* Return what still runs at a time, blocks that have begun by then included, NO_SET where they find no room, or why that set
-   cannot be made. */
-static int64_t after(const set_tree *t, int64_t level, double until) {
+int64_t set_after(const set_tree *t, int64_t level, double until) {
     const member *members = members_of(t, level);
     int64_t running = *set_of(t, level);
     for (int64_t i = 0; i < t->nodes[level].num_members && running >= 0; i++)
@@ -71,11 +81,11 @@ static int64_t after(const set_tree *t, int64_t level, double until) {
 }
 
 int64_t may_lead_on(set_tree *t, int64_t level, double until) {
-    if (until > t->ceiling || isinf(until) || loses_too_much(t, level, until) || lacks_partner(t, level) ||
+    if (until > t->ceiling || isinf(until) || loses_too_much(t, level, until) || (t->has_waits && lacks_partner(t, level)) ||
         will_be_late(t, level, until) || has_a_hole(t, level, until) || costs_too_much(t, level, until))
         return NO;
     if (level + 1 == t->num_levels) return TOO_MANY;
-    const int64_t running = after(t, level, until);
+    const int64_t running = set_after(t, level, until);
     if (running < 0) return running == NO_SET ? NO : running;
     t->sets_of[(level + 1) * (t->num_jobs + 1)] = running;
     if (!t->nodes[level].count) return YES; /* the same jobs wait at the level before, which is not yet seen to its end */

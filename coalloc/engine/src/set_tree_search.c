@@ -37,7 +37,7 @@ static void enter(set_tree *t, int64_t level) {
     }
     n->num_candidates = number;
     n->count = n->place = 0;
-    n->soonest = soonest_wait(t, level);
+    n->soonest = t->has_waits ? soonest_wait(t, level) : HUGE_VAL;
     for (int64_t i = 0; i < n->num_members; i++) first = earlier(first, members[i].end);
     firsts_of(t, level)[0] = first;
 }
@@ -111,12 +111,15 @@ static void go_on(set_tree *t, int64_t level, double until) {
     enter(t, level + 1);
 }
 
-/* Take the last start back and pass its key over, or go to the level before; return whether there is none. */
-static bool go_back(set_tree *t, int64_t level) {
+bool go_back(set_tree *t, int64_t level) {
     set_node *n = t->nodes + level;
+    if (level == t->floor_level && n->count == t->floor_count) {
+        t->level = -1;
+        return true;
+    }
     if (!n->count) {
         t->level = level - 1;
-        return level == 0;
+        return false;
     }
     const int64_t place = t->started[level * t->num_jobs + --n->count];
     n->place = place + 1;
@@ -158,7 +161,7 @@ static int64_t search(set_tree *t, int64_t max_nodes, int64_t *nodes) {
             continue;
         }
         const double end = firsts_of(t, level)[t->nodes[level].count];
-        const double until = place == IDLE ? end : earlier(end, next_wait(t, level));
+        const double until = place == IDLE || !t->has_waits ? end : earlier(end, next_wait(t, level));
         const int64_t leads_on = place == IDLE ? NO : may_lead_on(t, level, until);
         if (leads_on < 0) return leads_on;
         if (leads_on) go_on(t, level, until);

@@ -26,12 +26,13 @@ typedef struct {
 } member;
 
 /* What a node is remembered by: who waited, when, what was spent, the running set and the ends of its members, and how many
-   blocks had begun; the size is the number of members plus 1: 0 is a free place. */
+   blocks had begun; the size is the number of members plus 1. A place with size 0, or of another epoch, is free. */
 typedef struct {
     uint64_t waiting;
     double now, spent;
     int32_t set;
-    uint16_t size, begun;
+    uint8_t size, epoch;
+    uint16_t begun;
     double ends[MOST_MEMBERS];
 } known_node;
 
@@ -54,11 +55,12 @@ typedef struct {
 /* By level: members; running sets, first ends and what is spent after so many starts; places of what has started among the candidates;
    what was lost at each price; and since when each key has room. `lasting` is what still runs, in the order of keys, then
    of ends. Blocks are in the order of their begins. Lags, and the spans in which a calendar lets a kind start, are in the order
-   of the kinds; `early` is how much before a span it may. `delayed` are the kinds behind lags that last. */
+   of the kinds; `early` is how much before a span it may. `delayed` are the kinds behind lags that last. The search is over
+   once it would take back one of the first starts at the level of the floor. */
 struct set_tree {
     running_sets *sets;
     int64_t num_kinds, num_keys, num_jobs, num_busy, num_blocks, first_block, num_lags, num_spans, num_levels, num_members, mirrored, memory;
-    int64_t level, num_delayed;
+    int64_t level, num_delayed, floor_level, floor_count;
     bool is_forward, has_begun, has_waits, has_apart, may_delay;
     int64_t next_look;
     double ceiling, deadline;
@@ -78,6 +80,7 @@ struct set_tree {
     int64_t *counts;
     member *members, *lasting;
     known_node *known;
+    uint8_t epoch;
     double *known_lags;
     arena kept;
 };
@@ -114,26 +117,34 @@ static inline int64_t begun_by(const set_tree *t, int64_t begun, double until) {
     return begun;
 }
 
-/* set_tree_waits.c: when jobs may start, and when it is too late for them. */
-
 /* Whether a job that starts at a time and ends at another is too late for the ceiling, itself, or the first half. */
-bool is_too_late(const set_tree *t, int64_t kind, double start, double end);
+static inline bool is_too_late(const set_tree *t, int64_t kind, double start, double end) {
+    const kind_of_jobs *of = t->kinds + kind;
+    return end > t->ceiling || end > of->latest_end || start > of->latest_start || start + of->tail > t->ceiling ||
+           (kind == t->mirrored && start + end > t->ceiling + t->nodes[0].now);
+}
+
+/* set_tree_waits.c: when jobs may start. All but `barred` is for trees with waits. */
 
 /* Return when those lags of a kind are over that have begun; of lags that last only, or of all. */
 double lags_over(const set_tree *t, uint64_t waiting, int64_t kind, double least);
 
+/* Return the first time from one on at which the calendar of a kind lets it start; infinity where there is none. */
+double allowed_from(const set_tree *t, int64_t kind, double now);
+
 /* Return the bits of the kinds that must not start at a level, beside those that run and have started there; without
    `may_join` those as well that would have to start with one that has not. */
-uint64_t barred(const set_tree *t, int64_t level, bool may_join);
+uint64_t barred_kinds(const set_tree *t, int64_t level, bool may_join);
+
+static inline uint64_t barred(const set_tree *t, int64_t level, bool may_join) {
+    return t->has_waits || t->nodes[level].now < t->last_release ? barred_kinds(t, level, may_join) : 0;
+}
 
 /* Return when the next kind may start that has room, once all others have started; what has none waits for an end. */
 double next_wait(const set_tree *t, int64_t level);
 
 /* Return no later than when a wait ends once some have started at a level, of those that wait now or begin then. */
 double soonest_wait(const set_tree *t, int64_t level);
-
-/* Whether a job that waits at a level will be too late at a time. */
-bool will_be_late(const set_tree *t, int64_t level, double until);
 
 /* Whether a kind has started that had to start with one that has not. */
 bool lacks_partner(const set_tree *t, int64_t level);
@@ -143,6 +154,15 @@ bool lacks_partner(const set_tree *t, int64_t level);
 /* Return whether what has started at a level may lead to a schedule that ends by the ceiling, or why a set cannot be
    made. */
 int64_t may_lead_on(set_tree *t, int64_t level, double until);
+
+/* Return what still runs at a time, blocks that have begun by then included, NO_SET where they find no room, or why that set
+   cannot be made. */
+int64_t set_after(const set_tree *t, int64_t level, double until);
+
+/* set_tree_search.c: branching. */
+
+/* Take the last start back and pass its key over, or go to the level before; return whether there is none. */
+bool go_back(set_tree *t, int64_t level);
 
 /* set_tree_memory.c: nodes that are remembered. */
 

@@ -1,15 +1,8 @@
-/* When jobs may start: calendars, lags, those that must not run together; and when it is too late for them. */
+/* When jobs may start: calendars, lags, those that must not run together. */
 
 #include "set_tree_state.h"
 
-bool is_too_late(const set_tree *t, int64_t kind, double start, double end) {
-    const kind_of_jobs *of = t->kinds + kind;
-    return end > t->ceiling || end > of->latest_end || start > of->latest_start || start + of->tail > t->ceiling ||
-           (kind == t->mirrored && start + end > t->ceiling + t->nodes[0].now);
-}
-
-/* Return the first time from one on at which the calendar of a kind lets it start; infinity where there is none. */
-static double allowed_from(const set_tree *t, int64_t kind, double now) {
+double allowed_from(const set_tree *t, int64_t kind, double now) {
     int64_t low = t->span_first[kind], high = t->span_first[kind + 1];
     if (low == high) return now;
     while (low < high) {
@@ -41,28 +34,16 @@ double lags_over(const set_tree *t, uint64_t waiting, int64_t kind, double least
     return over;
 }
 
-bool will_be_late(const set_tree *t, int64_t level, double until) {
-    const uint64_t waiting = t->nodes[level].waiting;
-    for (int64_t kind = 0; kind < t->num_kinds; kind++) {
-        if (!number_of(t, waiting, kind)) continue;
-        double start = later(until, t->kinds[kind].release);
-        if (t->has_waits) start = allowed_from(t, kind, later(start, lags_over(t, waiting, kind, 0.0)));
-        if (is_too_late(t, kind, start, start + t->kinds[kind].shortest)) return true;
-    }
-    return false;
-}
-
 bool lacks_partner(const set_tree *t, int64_t level) {
     const uint64_t waiting = t->nodes[level].waiting;
-    for (int64_t kind = 0; kind < t->num_kinds && t->has_waits; kind++)
+    for (int64_t kind = 0; kind < t->num_kinds; kind++)
         if (!number_of(t, waiting, kind) && awaits(t, waiting, kind, false)) return true;
     return false;
 }
 
-uint64_t barred(const set_tree *t, int64_t level, bool may_join) {
+uint64_t barred_kinds(const set_tree *t, int64_t level, bool may_join) {
     const set_node *n = t->nodes + level;
     uint64_t bits = 0;
-    if (!t->has_waits && n->now >= t->last_release) return bits;
     for (int64_t kind = 0; kind < t->num_kinds; kind++) {
         const kind_of_jobs *of = t->kinds + kind;
         if (!number_of(t, n->waiting, kind)) continue;
@@ -85,7 +66,6 @@ static double start_of_wait(const set_tree *t, int64_t level, int64_t kind) {
 double next_wait(const set_tree *t, int64_t level) {
     const set_node *n = t->nodes + level;
     double first = HUGE_VAL;
-    if (!t->has_waits) return first;
     for (int64_t key = 0; key < t->num_keys; key++) {
         const int64_t kind = t->kind_of[key];
         if (!number_of(t, n->waiting, kind) || t->kinds[kind].apart & n->apart) continue;
@@ -99,7 +79,7 @@ double next_wait(const set_tree *t, int64_t level) {
 double soonest_wait(const set_tree *t, int64_t level) {
     const set_node *n = t->nodes + level;
     double first = HUGE_VAL;
-    for (int64_t kind = 0; kind < t->num_kinds && t->has_waits; kind++) {
+    for (int64_t kind = 0; kind < t->num_kinds; kind++) {
         if (!number_of(t, n->waiting, kind)) continue;
         const double start = start_of_wait(t, level, kind);
         if (start > n->now) first = earlier(first, start);

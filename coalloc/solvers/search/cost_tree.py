@@ -26,9 +26,10 @@ from coalloc.solvers.search.ceilings import SLOT_NOISE
 from coalloc.solvers.search.cost_tables import CostTables, WaitingNode, noise_of
 from coalloc.solvers.search.lags import latest_start
 from coalloc.solvers.search.node_values import MAX_ROWS, NodeValues
+from coalloc.solvers.search.parallel import ParallelTree, divided
 from coalloc.solvers.search.refutation import ENDED, LONGEST_CALL
 from coalloc.solvers.search.set_tables import SetTables, TooManyError
-from coalloc.solvers.search.set_tree import found_by, is_small, takes, tree_in_engine
+from coalloc.solvers.search.set_tree import found_by, is_shared, is_small, takes, tree_in_engine
 from coalloc.solvers.traits import Trait
 
 CHUNK = 20_000
@@ -52,9 +53,11 @@ class CostTree:
         Lines below the costs of the jobs, and their values, ticks; None where nothing but each job alone is known.
     best
         Cost that is known.
+    threads
+        It is one of so many trees.
     """
 
-    def __init__(self, criterion: Criterion, times: BusyTimes | None, best: float) -> None:
+    def __init__(self, criterion: Criterion, times: BusyTimes | None, best: float, threads: int = 1) -> None:
         self._criterion = criterion
         self._latest = criterion.problem.horizon_in_turn
         self._tables = SetTables(criterion.problem, self._latest, 1, criterion.kinds)
@@ -63,7 +66,7 @@ class CostTree:
         if times is not None and times.values and criterion.is_sum:
             self._values = NodeValues(criterion, self._tables, self._costs, times)
         self._lesson, self._until_lesson = FIRST_LESSON, FIRST_LESSON
-        self._tree = tree_in_engine(criterion.problem, self._tables, None)
+        self._tree = tree_in_engine(criterion.problem, self._tables, None, threads)
         engine().set_tree_count(self._tree, self._costs.handle, int(_may_delay(criterion.problem)))
         self._noise = noise_of(criterion, best)
         self.lower(best)
@@ -90,18 +93,26 @@ class CostTree:
 
         ``deadline`` is an instant of ``time.perf_counter()``, s, at which it stops as well.
         """
-        seconds = max(0.0, min(LONGEST_CALL, deadline - time.perf_counter()))
+        left = max_nodes
+        while left > 0 and (seconds := min(LONGEST_CALL, deadline - time.perf_counter())) > 0.0:
+            ended, nodes = self._call(min(left, self._until_lesson), seconds)
+            left -= nodes
+            self._until_lesson -= nodes
+            if ended != "stopped":
+                return ended, max_nodes - left
+            if self._until_lesson <= 0:
+                self._learn(deadline)
+        return "stopped", max_nodes - left
+
+    def _call(self, max_nodes: int, seconds: float) -> tuple[str, int]:
+        """Let the engine search on; return how that ended, and the nodes."""
         nodes, hits, slacks = np.zeros(1, np.int64), np.zeros(1, np.int64), np.full(1, math.inf)
-        most = min(max_nodes, self._until_lesson)
         try:
-            ended = engine().set_tree_run(self._tree, 1, most, self._latest, seconds, slacks, hits, nodes)
+            ended = engine().set_tree_run(self._tree, 1, max_nodes, self._latest, seconds, slacks, hits, nodes)
         finally:
             self._costs.refuse_failure()
         if ended == len(ENDED):
             raise TooManyError
-        self._until_lesson -= int(nodes[0])
-        if self._until_lesson <= 0:
-            self._learn(deadline)
         return ENDED[ended], int(nodes[0])
 
     def _learn(self, deadline: float) -> None:
@@ -127,6 +138,14 @@ class CostTree:
         number = engine().set_tree_node(self._tree, level, kinds, most, waiting, keys, ends, now, spent)
         return WaitingNode(float(now[0]), waiting, keys[:number], ends[:number], float(spent[0]))
 
+    def share(self, other: CostTree) -> bool:
+        """Give a part of what is left to another tree that has none; return whether there was one."""
+        return is_shared(self._tree, other._tree)
+
+    def forget(self) -> None:
+        """Forget the nodes that were seen."""
+        engine().set_tree_forget(self._tree)
+
     def assignments(self) -> list[Assignment]:
         """Return the schedule that was found."""
         return found_by(self._tree, self._criterion.problem, self._tables)
@@ -144,7 +163,7 @@ def _may_delay(problem: Problem) -> bool:
 class _Kept:
     """The tree of an incumbent, which goes on where it was stopped; ``is_exhausted`` says that it goes no further."""
 
-    tree: CostTree
+    tree: CostTree | ParallelTree[CostTree]
     is_exhausted: bool = False
 
 
@@ -152,12 +171,17 @@ def _run(incumbent: Incumbent) -> None:
     max_nodes = FIRST_NODES if incumbent.round == 0 else 2**62
     kept = incumbent.kept(_Kept)
     if kept is None:
-        kept = _Kept(CostTree(incumbent.criterion, incumbent.kept(BusyTimes), incumbent.cost))
+        kept = _Kept(_tree_of(incumbent))
         incumbent.keep(kept)
     try:
         _search(incumbent, kept, incumbent.limited(max_nodes))
     except TooManyError:
         kept.is_exhausted = True
+
+
+def _tree_of(incumbent: Incumbent) -> CostTree | ParallelTree[CostTree]:
+    times, cost, threads = incumbent.kept(BusyTimes), incumbent.cost, incumbent.state.options.threads
+    return divided(lambda _: CostTree(incumbent.criterion, times, cost, threads), incumbent)
 
 
 def _search(incumbent: Incumbent, kept: _Kept, left: int) -> None:

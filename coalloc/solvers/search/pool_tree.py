@@ -162,21 +162,21 @@ class PoolTree:
         slacks: Floats = self.ceiling - self._rates @ spans.astype(float) + SLACK
         return slacks
 
-    def run(self, max_nodes: int, deadline: float = math.inf) -> str:
-        """Search on; return "everything" where all was seen, "better" at a schedule, else "stopped".
+    def run(self, max_nodes: int, deadline: float = math.inf) -> tuple[str, int]:
+        """Search on; return "everything" where all was seen, "better" at a schedule, else "stopped", and the nodes.
 
         ``deadline`` is a time of ``time.perf_counter()``, s, at which it stops as well.
         """
         slacks, left, nodes = self._slacks(), max_nodes, np.zeros(1, np.int64)
         if (slacks < 0.0).any():
-            return "everything"
+            return "everything", 0
         while left > 0 and (seconds := min(LONGEST_CALL, deadline - time.perf_counter())) > 0.0:
             sizes = len(self.starts), len(slacks), self.ceiling, left, seconds
             ended = ENDED[engine().pool_tree_run(self._tree, *sizes, slacks, self.starts, nodes)]
-            if ended != "stopped":
-                return ended
             left -= int(nodes[0])
-        return "stopped"
+            if ended != "stopped":
+                return ended, max_nodes - left
+        return "stopped", max_nodes - left
 
 
 def _rates(pool: Pool, dual_prices: Sequence[float]) -> Floats:
@@ -218,7 +218,7 @@ class _Ends:
         """Look for what ends by an earlier ceiling, ticks, from now on."""
         self._tree.lower(self._pool.units(ceiling))
 
-    def run(self, max_nodes: int, deadline: float) -> str:
+    def run(self, max_nodes: int, deadline: float) -> tuple[str, int]:
         """Search on; see :meth:`PoolTree.run`."""
         return self._tree.run(max_nodes, deadline)
 

@@ -33,8 +33,8 @@ class Tree(Protocol):
     def lower(self, ceiling: float) -> None:
         """Look for what ends by an earlier ceiling, ticks, from now on."""
 
-    def run(self, max_nodes: int, deadline: float) -> str:
-        """Search on; return "everything" where all was seen, "better" at a schedule, else "stopped".
+    def run(self, max_nodes: int, deadline: float) -> tuple[str, int]:
+        """Search on; return "everything" where all was seen, "better" at a schedule, else "stopped", and the nodes.
 
         ``deadline`` is an instant of ``time.perf_counter()``, s, at which it may stop as well.
         """
@@ -79,7 +79,7 @@ class Refutation:
         chunk = FIRST_CHUNK
         while left > 0 and _is_open(incumbent):
             tree.lower(self.latest(incumbent.cost))
-            ended = tree.run(min(left, chunk), incumbent.deadline)
+            ended, _ = tree.run(min(left, chunk), incumbent.deadline)
             left, chunk = left - chunk, CHUNK
             if ended == "everything":
                 self._tree = None

@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ from coalloc.solvers.method import Method
 from coalloc.solvers.search.ceilings import beyond_noise, ceiling_below, mirrored_kind
 from coalloc.solvers.search.lags import latest_start
 from coalloc.solvers.search.node_prices import NodePrices
+from coalloc.solvers.search.parallel import divided
 from coalloc.solvers.search.pool_tree import pool_of
 from coalloc.solvers.search.refutation import CHUNK, ENDED, LONGEST_CALL, Refutation
 from coalloc.solvers.search.set_tables import SetTables, TooManyError
@@ -47,7 +49,7 @@ MAX_WAITING, MOST_EQUAL = 2**20, 64
 MAX_PRICES = 32
 """Prices that bound nodes."""
 MEMORY = 64_000_000
-"""Bytes in which nodes are remembered: some half a million."""
+"""Bytes in which nodes are remembered, by all threads: some half a million."""
 FIRST_LESSON, LAST_LESSON = 1_000, 100_000
 """Nodes between two looks for better prices: twice as many after one that finds none, half as many after others."""
 FEWEST_LEFT = 3
@@ -70,12 +72,15 @@ arrive over time, for it is mostly done by then.
 class SetTree:
     """The search of a problem for a schedule that ends by a ceiling, ticks, with tables that trees share.
 
-    Running it raises :class:`TooManyError` where there are too many running sets.
+    It is one of as many as there are threads. Running it raises :class:`TooManyError` where there are too many running
+    sets.
     """
 
-    def __init__(self, problem: Problem, tables: SetTables, prices: NodePrices, ceiling: float) -> None:
+    def __init__(
+        self, problem: Problem, tables: SetTables, prices: NodePrices, ceiling: float, threads: int = 1
+    ) -> None:
         self._problem, self._tables, self._prices, self._ceiling = problem, tables, prices, ceiling
-        self._tree = tree_in_engine(problem, tables, mirrored_kind(problem, tables.packed))
+        self._tree = tree_in_engine(problem, tables, mirrored_kind(problem, tables.packed), threads)
         self._lesson, self._until_lesson = FIRST_LESSON, FIRST_LESSON
 
     @property
@@ -87,8 +92,8 @@ class SetTree:
         """Look for what ends by an earlier ceiling, ticks, from now on."""
         self._ceiling = min(self._ceiling, ceiling)
 
-    def run(self, max_nodes: int, deadline: float = math.inf) -> str:
-        """Search on; return "everything" where all was seen, "better" at a schedule, else "stopped".
+    def run(self, max_nodes: int, deadline: float = math.inf) -> tuple[str, int]:
+        """Search on; return "everything" where all was seen, "better" at a schedule, else "stopped", and the nodes.
 
         ``deadline`` is an instant of ``time.perf_counter()``, s, at which it stops as well.
         """
@@ -96,15 +101,15 @@ class SetTree:
         while left > 0 and (seconds := min(LONGEST_CALL, deadline - time.perf_counter())) > 0.0:
             slacks = self._slacks(ceiling)
             if (slacks < 0.0).any():
-                return "everything"
+                return "everything", max_nodes - left
             ended, nodes = self._call(min(left, self._until_lesson), ceiling, seconds, slacks)
             left -= nodes
             self._until_lesson -= nodes
             if ended != "stopped":
-                return ended
+                return ended, max_nodes - left
             if self._until_lesson <= 0:
                 self._learn(ceiling, deadline)
-        return "stopped"
+        return "stopped", max_nodes - left
 
     def _call(self, max_nodes: int, ceiling: float, seconds: float, slacks: Floats) -> tuple[str, int]:
         """Let the engine search on; return how that ended, and the nodes."""
@@ -113,6 +118,14 @@ class SetTree:
         if ended == len(ENDED):
             raise TooManyError
         return ENDED[ended], int(nodes[0])
+
+    def share(self, other: SetTree) -> bool:
+        """Give a part of what is left to another tree that has none; return whether there was one."""
+        return is_shared(self._tree, other._tree)
+
+    def forget(self) -> None:
+        """Forget the nodes that were seen."""
+        engine().set_tree_forget(self._tree)
 
     def assignments(self) -> list[Assignment]:
         """Return the schedule that was found."""
@@ -153,6 +166,14 @@ class SetTree:
         return left, float(now[0])
 
 
+def is_shared(tree: Handle, other: Handle) -> bool:
+    """Give a part of what is left in a tree to another; return whether there was one."""
+    given = engine().set_tree_share(tree, other)
+    if given == len(ENDED):
+        raise TooManyError
+    return bool(given)
+
+
 def found_by(tree: Handle, problem: Problem, tables: SetTables) -> list[Assignment]:
     """Return the schedule that a tree in the engine has found."""
     packed = tables.packed
@@ -171,8 +192,8 @@ def found_by(tree: Handle, problem: Problem, tables: SetTables) -> list[Assignme
     return found
 
 
-def tree_in_engine(problem: Problem, tables: SetTables, mirrored: int | None) -> Handle:
-    """Return the tree of a problem in the engine, with nothing but its first node.
+def tree_in_engine(problem: Problem, tables: SetTables, mirrored: int | None, threads: int) -> Handle:
+    """Return the tree of a problem in the engine, with nothing but its first node; it is one of so many.
 
     ``mirrored`` is the kind that is in the first half of the schedule, if any.
     """
@@ -189,7 +210,7 @@ def tree_in_engine(problem: Problem, tables: SetTables, mirrored: int | None) ->
         len(waits.lag_of),
         len(waits.opens),
         -1 if mirrored is None else place.get(mirrored, -1),
-        MEMORY,
+        max(1, MEMORY // threads),
         release,
         waits.early,
         np.array([place[kind] for kind, _ in tables.keys[: tables.num_keys]], dtype=np.int64),
@@ -236,11 +257,16 @@ def search_in_time(
     What is found is taken in the name of a method.
     """
     latest, left = min(max(problem.latest_ends), problem.horizon_in_turn), incumbent.limited(max_nodes)
-    tables = SetTables(problem, latest, MAX_PRICES)
-    tree = SetTree(problem, tables, NodePrices(problem, tables, dual_prices), latest)
+    threads = incumbent.state.options.threads
+
+    def tree_of(_thread: int) -> SetTree:
+        tables = SetTables(problem, latest, MAX_PRICES)
+        return SetTree(problem, tables, NodePrices(problem, tables, dual_prices), latest, threads)
+
+    tree = divided(tree_of, incumbent)
     try:
         while left > 0 and incumbent.time_left > 0.0 and not incumbent.is_closed:
-            ended = tree.run(min(left, CHUNK), incumbent.deadline)
+            ended, _ = tree.run(min(left, CHUNK), incumbent.deadline)
             if ended == "better":
                 incumbent.take_if_valid(tree.assignments(), name)
             if ended != "stopped":
@@ -290,12 +316,19 @@ def _refutation(incumbent: Incumbent) -> Iterator[Refutation]:
 
 def _begun(incumbent: Incumbent) -> Refutation:
     """Return the refutation of ends of a problem, of which none is refuted yet."""
-    problem = incumbent.problem
-    tables = SetTables(problem, ceiling_below(problem, incumbent.cost), MAX_PRICES)
-    prices = NodePrices(problem, tables, incumbent.dual_prices)
+    problem, latest = incumbent.problem, ceiling_below(incumbent.problem, incumbent.cost)
+    threads, dual_prices = incumbent.state.options.threads, incumbent.dual_prices
+    known: list[tuple[SetTables, NodePrices]] = []
+
+    def tree_of(ceiling: float, thread: int) -> SetTree:
+        if thread == len(known):
+            tables = SetTables(problem, latest, MAX_PRICES)
+            known.append((tables, NodePrices(problem, tables, dual_prices)))
+        return SetTree(problem, *known[thread], ceiling, threads)
+
     unit = 1.0 if problem.slot is not None else (incumbent.cost - incumbent.proven) / STEPS
     return Refutation(
-        lambda ceiling: SetTree(problem, tables, prices, ceiling),
+        lambda ceiling: divided(partial(tree_of, ceiling), incumbent),
         lambda cost: ceiling_below(problem, cost),
         unit,
         METHOD.name,

@@ -47,7 +47,7 @@ def small(seed):
 def least_end(tree, chunk=1_000):
     """Return the last end of what a tree finds, each time below the one before; None where it finds nothing."""
     found = None
-    while (ended := tree.run(chunk)) != "everything":
+    while (ended := tree.run(chunk)[0]) != "everything":
         if ended == "better":
             found = int((tree.starts + tree._pool.ticks).max())
             assert found <= tree.ceiling
@@ -145,7 +145,7 @@ def test_what_runs_when_the_ceiling_falls_must_end_by_it():
 def test_dual_prices_bound_it():
     # Two jobs of 2 of 3 processors never run together: they are worth their 4 and 5 s at prices of sets, 9 s in all.
     tree = PoolTree(pool([(2, 4), (2, 5), (1, 1)], 3), 8, [4.0, 5.0, 0.0])
-    assert tree.run(1) == "everything"
+    assert tree.run(1)[0] == "everything"
     with_ten_units = PoolTree(pool([(2, 4), (2, 5), (1, 1)], 3), 10, [4.0, 5.0, 0.0])
     assert least_end(with_ten_units) == 9
 

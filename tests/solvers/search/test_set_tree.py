@@ -105,7 +105,7 @@ class Trees:
     def least_end(self, ceiling, chunk=1_000):
         """Return the last end, ticks, of what a tree finds, each time below the one before; None where nothing."""
         tree, found = SetTree(self.problem, self.tables, self.prices, ceiling), None
-        while (ended := tree.run(chunk)) != "everything":
+        while (ended := tree.run(chunk)[0]) != "everything":
             if ended == "better":
                 assignments = tree.assignments()
                 if self.problem.rounding == "up":
@@ -216,7 +216,7 @@ def test_what_it_learns_leaves_nodes_out(monkeypatch):
         if max_prices == 1:
             monkeypatch.setattr(trees.prices, "learn", lambda *_: None)
         tree = SetTree(problem, trees.tables, trees.prices, known - 3.0)
-        nodes[max_prices] = next(n for n in range(1, 10_000) if tree.run(10) == "everything")
+        nodes[max_prices] = next(n for n in range(1, 10_000) if tree.run(10)[0] == "everything")
     assert nodes[32] < nodes[1]
 
 

@@ -59,7 +59,7 @@ def searched_in_engine(problem: Problem, below: float) -> tuple[float, bool]:
     best, latest = below, min(max(problem.latest_ends), problem.horizon_in_turn, ceiling_below(problem, below))
     tables = SetTables(problem, latest, MAX_PRICES)
     tree = SetTree(problem, tables, NodePrices(problem, tables, [0.0] * len(problem.jobs)), latest)
-    while (ended := tree.run(10_000)) == "better":
+    while (ended := tree.run(10_000)[0]) == "better":
         found = tree.assignments()
         assert check(problem.instance, schedule_of(problem, found)) == []
         best = max(assignment.end for assignment in found)
