@@ -42,9 +42,9 @@ ENGINE(int64_t) set_tree_run(
     set_tree *of, int64_t num_prices, int64_t max_nodes, double ceiling, double seconds,
     const double slacks[num_prices], int64_t hits[num_prices], int64_t nodes[1]);
 
-/* Give a tree of the same problem, with running sets and costs of its own, of which everything is seen, the half of the open
-   branches that are next to the root, and that the search would come to last: both search on for the same. Return 1, or 0
-   where no branch but the last is open, or 3 at more running sets than are made. */
+/* Give a tree of the same problem, with running sets and costs of its own, of which nothing is left to see, the open branch
+   that is nearest to the root, to which the search would come last: both search on for the same. Return 1, or 0 where no
+   branch is open, or 3 at more running sets than are made. */
 ENGINE(int64_t) set_tree_share(set_tree *of, set_tree *with);
 
 /* Forget all nodes: what is searched next is before what it has seen. */

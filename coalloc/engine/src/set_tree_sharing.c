@@ -9,13 +9,14 @@ typedef struct {
     int64_t level, count;
 } branch;
 
-/* Return how many branches are open along the path; write the one that so many others are nearer to the root than. */
-static int64_t open_branches(const set_tree *t, int64_t nearer, branch *found) {
-    int64_t number = 0;
-    for (int64_t level = t->floor_level; level <= t->level; level++)
-        for (int64_t count = level == t->floor_level ? t->floor_count : 0; count < t->nodes[level].count; count++)
-            if (number++ == nearer) *found = (branch){level, count};
-    return number;
+/* Whether a branch is open along the path; write the one that is nearest to the root. */
+static bool has_open_branch(const set_tree *t, branch *found) {
+    for (int64_t level = t->floor_level; level <= t->level; level++) {
+        const int64_t count = level == t->floor_level ? t->floor_count : 0;
+        *found = (branch){level, count};
+        if (count < t->nodes[level].count) return true;
+    }
+    return false;
 }
 
 /* Whether trees have the same sizes, so that the path of one may be that of the other. */
@@ -59,11 +60,9 @@ static int64_t write_sets(set_tree *t) {
 }
 
 int64_t set_tree_share(set_tree *of, set_tree *with) {
-    if (!are_alike(of, with) || (with->has_begun && with->level >= 0)) return FAULT(OUT_OF_RANGE, 1);
+    if (!are_alike(of, with)) return FAULT(OUT_OF_RANGE, 1);
     branch last;
-    const int64_t number = open_branches(of, 0, &last);
-    if (!number) return 0;
-    open_branches(of, (number - 1) / 2, &last);
+    if (!has_open_branch(of, &last)) return 0;
     copy_path(with, of, last.level);
     const int64_t fault = write_sets(with);
     if (fault) {

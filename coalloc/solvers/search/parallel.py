@@ -1,9 +1,9 @@
 """One tree searched in several threads, each on a part of it: the engine releases the lock of Python while it searches.
 
 Each thread has a tree of its own, with running sets, prices and memory. One thread begins. From then on all search in
-rounds, at the ends of which schedules are exchanged, and a thread that has seen its part receives half of the open
-branches of the one that has searched its own for longest (``set_tree_sharing.c``). A round is a fixed number of nodes
-where work is limited, so that the search repeats exactly, else a fixed time, so that no thread waits for others.
+rounds, at the ends of which schedules are exchanged. A thread that has seen its part receives the open branch nearest
+to the root of the one that has searched its own for longest (``set_tree_sharing.c``). A round is a fixed number of
+nodes where work is limited, so that the search repeats exactly, else a fixed time, so that no thread waits for others.
 
 Parts have the order in which one thread would come to them. What a rule leaves out is covered by nodes that come before
 in this order: so all is proved once all parts are seen. A tree forgets its nodes before a part that precedes its last.

@@ -6,12 +6,10 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
-import numpy as np
 import pytest
 
 import coalloc
 from coalloc.documents.errors import InternalError
-from coalloc.engine import engine
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem, discretise, slot_seconds
 from coalloc.rules.serial_sgs import best_list_schedule
@@ -134,11 +132,23 @@ def test_a_part_before_the_last_makes_it_forget() -> None:
 
 def test_only_trees_alike_share() -> None:
     problem = ten_jobs()
-    trees = [ends_in_threads(problem, 1_000.0, 1).seats[0].tree for _ in range(2)]
+    tree = ends_in_threads(problem, 1_000.0, 1).seats[0].tree
     other = ends_in_threads(discretise(coalloc.generate("thesis-oas", jobs=4, seed=1), 1e5), 1_000.0, 1).seats[0].tree
-    trees[0].run(10, math.inf)
-    trees[1].run(10, math.inf)
-    for wrong in (trees[0], trees[1], other):  # itself, one that has a part, one of other jobs
+    tree.run(10, math.inf)
+    for wrong in (tree, other):
         with pytest.raises(InternalError, match="with of set_tree_share is out of range"):
-            trees[0].share(wrong)
-    assert np.isfinite(engine().set_tree_level(trees[0]._tree))
+            tree.share(wrong)
+
+
+def test_a_thread_whose_prices_prove_all_is_done() -> None:
+    # With prices of 6 in all there is no time for what is left: the tree in the engine is not asked.
+    problem = ten_jobs()
+    tree = ends_in_threads(problem, 1_000.0, 2)
+    while not (len(tree.seats) == 2 and not tree.seats[1].is_idle):
+        tree.run(50, math.inf)
+    for seat in tree.seats:
+        seat.tree.lower(0.0)
+        seat.tree._tables.worths[0] = 6.0
+    tree.seats[0].is_idle = True
+    tree._found = []
+    assert tree.run(50, math.inf)[0] == "everything"
