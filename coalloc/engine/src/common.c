@@ -10,13 +10,16 @@ double clock_now(void) {
     QueryPerformanceFrequency(&frequency);
     return (double)count.QuadPart / (double)frequency.QuadPart;
 }
+void give_way(void) { SwitchToThread(); }
 #else
+#include <sched.h>
 #include <time.h>
 double clock_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
+void give_way(void) { sched_yield(); }
 #endif
 
 const char *engine_sources(void) { return ENGINE_SOURCES; }

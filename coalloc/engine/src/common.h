@@ -1,9 +1,10 @@
-/* What all parts of the engine share: arithmetic, random numbers, the clock, memory. */
+/* What all parts of the engine share: arithmetic, random numbers, the clock, locks, memory. */
 
 #ifndef COMMON_H
 #define COMMON_H
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,18 @@ static inline double draw(uint64_t *seed) {
 
 /* Return seconds of a clock that only goes forward. */
 double clock_now(void);
+
+/* Let another thread go on. */
+void give_way(void);
+
+/* A lock of what several threads write: short, for those that wait for it do nothing else. Zero is open. */
+typedef atomic_uchar spin_lock;
+
+static inline void take_lock(spin_lock *of) {
+    while (atomic_exchange_explicit(of, 1, memory_order_acquire)) give_way();
+}
+
+static inline void open_lock(spin_lock *of) { atomic_store_explicit(of, 0, memory_order_release); }
 
 /* Room for many arrays, allocated at once. First all are asked for with `place`, then the room is made, then they are
    asked for again in the same order: `place` returns NULL until there is room. */

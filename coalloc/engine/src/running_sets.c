@@ -110,6 +110,10 @@ static bool fits(const running_sets *s, const uint64_t *room, const uint64_t *us
     return true;
 }
 
+static void add_bit(atomic_uint_fast64_t *bits, int32_t number) {
+    atomic_fetch_or_explicit(bits, UINT64_C(1) << number, memory_order_relaxed);
+}
+
 /* Note which of the sets with the same members have all choices of a set, and which of them it has. */
 static void compare(running_sets *s, int64_t number) {
     running_set *of = s->sets + number;
@@ -126,12 +130,12 @@ static void compare(running_sets *s, int64_t number) {
         last->next = (int32_t)number;
     }
     head->last = (int32_t)number;
-    of->covers = 0;
+    atomic_init(&of->covers, 0);
     if (of->number >= s->most_compared) return;
     for (int64_t other = of->head; other >= 0; other = s->sets[other].next) {
         running_set *with = s->sets + other;
-        if (has_all(of, with)) of->covers |= UINT64_C(1) << with->number;
-        if (has_all(with, of)) with->covers |= UINT64_C(1) << of->number;
+        if (has_all(of, with)) add_bit(&of->covers, with->number);
+        if (has_all(with, of)) add_bit(&with->covers, of->number);
     }
 }
 
@@ -139,8 +143,10 @@ static void compare(running_sets *s, int64_t number) {
 static void list(running_sets *s, int64_t number) {
     const running_set *of = s->sets + number;
     const int64_t keys = s->num_job_keys;
-    memset(s->joined + number * s->num_keys, 0xFF, (size_t)s->num_keys * sizeof(int32_t));
-    memset(s->left + number * s->num_keys, 0xFF, (size_t)s->num_keys * sizeof(int32_t));
+    for (int64_t i = number * s->num_keys; i < (number + 1) * s->num_keys; i++) {
+        atomic_init(s->joined + i, UNKNOWN);
+        atomic_init(s->left + i, UNKNOWN);
+    }
     for (int64_t p = 0; p < s->num_prices; p++) {
         double rate = 0.0;
         for (int64_t i = 0; i < of->num_members; i++)
@@ -150,7 +156,7 @@ static void list(running_sets *s, int64_t number) {
     int64_t free = s->processors;
     for (int64_t i = 0; i < of->num_members; i++) free -= s->tasks[of->members[i]];
     for (int64_t key = 0; key < keys; key++) {
-        if (s->tasks[key] > free) s->joined[number * s->num_keys + key] = NO_SET;
+        if (s->tasks[key] > free) atomic_init(s->joined + number * s->num_keys + key, NO_SET);
         int64_t c = 0;
         while (c < of->num_choices && fits(s, of->rooms + c * s->num_words, s->most + key * s->num_words)) c++;
         s->always[number * keys + key] = c == of->num_choices;
@@ -160,14 +166,14 @@ static void list(running_sets *s, int64_t number) {
 /* Whether the tables have room for another set. */
 static bool has_room_for_set(running_sets *s) {
     if (s->num_sets < s->room_of_sets) return true;
-    const int64_t number = smaller(larger(FIRST_ROOM, 2 * s->room_of_sets), s->max_sets);
+    const int64_t number = s->is_shared ? s->max_sets : smaller(larger(FIRST_ROOM, 2 * s->room_of_sets), s->max_sets);
     const struct {
         void **array;
         size_t size;
     } tables[] = {
         {(void **)&s->sets, sizeof(running_set)},
-        {(void **)&s->joined, (size_t)s->num_keys * sizeof(int32_t)},
-        {(void **)&s->left, (size_t)s->num_keys * sizeof(int32_t)},
+        {(void **)&s->joined, (size_t)s->num_keys * sizeof(*s->joined)},
+        {(void **)&s->left, (size_t)s->num_keys * sizeof(*s->left)},
         {(void **)&s->rates, (size_t)s->num_prices * sizeof(double)},
         {(void **)&s->always, (size_t)s->num_job_keys},
     };
@@ -241,18 +247,21 @@ static bool draft_joined(running_sets *s, const running_set *from, int64_t key, 
     return true;
 }
 
-int64_t running_sets_join(running_sets *of, int64_t set, int64_t key) {
+static void note_looked_at(running_sets *s, int64_t number) {
+    atomic_fetch_add_explicit(&s->num_looked_at, number, memory_order_relaxed);
+}
+
+/* Return which set another is once a key joins, or why there is none. */
+static int64_t made_by_joining(running_sets *of, int64_t set, int64_t key) {
     const running_set from = of->sets[set];
     const int64_t uses = of->use_first[key + 1] - of->use_first[key];
     of->num_pairs += uses * from.num_choices;
-    of->num_looked_at += uses * from.num_choices;
+    note_looked_at(of, uses * from.num_choices);
     if (uses * from.num_choices > of->max_pairs_of_one || of->num_pairs > of->max_pairs) return TOO_MANY;
     int64_t place = 0;
     while (place < from.num_members && from.members[place] <= key) place++;
     if (!draft_joined(of, &from, key, place)) return OUT_OF_MEMORY;
-    const int64_t number = of->draft.num_choices ? number_of_draft(of) : NO_SET;
-    if (number >= NO_SET) of->joined[set * of->num_keys + key] = (int32_t)number;
-    return number;
+    return of->draft.num_choices ? number_of_draft(of) : NO_SET;
 }
 
 /* Write the choices of a set without the member at a place into the draft; return whether there is memory. */
@@ -276,22 +285,40 @@ static bool draft_left(running_sets *s, const running_set *from, int64_t place) 
     return true;
 }
 
-int64_t running_sets_leave(running_sets *of, int64_t set, int64_t key) {
+/* Return which set another is without the first of a key, or why there is none. */
+static int64_t made_by_leaving(running_sets *of, int64_t set, int64_t key) {
     const running_set from = of->sets[set];
-    of->num_looked_at += from.num_choices;
+    note_looked_at(of, from.num_choices);
     int64_t place = 0;
     while (from.members[place] != key) place++;
     if (!draft_left(of, &from, place)) return OUT_OF_MEMORY;
-    const int64_t number = number_of_draft(of);
-    if (number >= 0) of->left[set * of->num_keys + key] = (int32_t)number;
+    return number_of_draft(of);
+}
+
+/* Work out which set another becomes as a key joins or leaves, unless another thread has by now. */
+static int64_t work_out(running_sets *s, int64_t set, int64_t key, bool joins) {
+    const int64_t at = set * s->num_keys + key;
+    if (s->is_shared) take_lock(&s->lock);
+    int64_t number = atomic_load_explicit((joins ? s->joined : s->left) + at, memory_order_relaxed);
+    if (number == UNKNOWN) {
+        number = joins ? made_by_joining(s, set, key) : made_by_leaving(s, set, key); /* the tables may move */
+        if (number >= NO_SET)
+            atomic_store_explicit((joins ? s->joined : s->left) + at, (int32_t)number, memory_order_release);
+    }
+    if (s->is_shared) open_lock(&s->lock);
     return number;
 }
+
+int64_t running_sets_join(running_sets *of, int64_t set, int64_t key) { return work_out(of, set, key, true); }
+
+int64_t running_sets_leave(running_sets *of, int64_t set, int64_t key) { return work_out(of, set, key, false); }
 
 int64_t running_sets_price(running_sets *of, int64_t num_job_keys, int64_t row, const double rates[num_job_keys]) {
     if (num_job_keys != of->num_job_keys) return FAULT(OUT_OF_RANGE, 1);
     if (row < 0 || row >= of->num_prices) return FAULT(OUT_OF_RANGE, 2);
     for (int64_t key = 0; key < num_job_keys; key++)
         if (isnan(rates[key])) return FAULT(NOT_A_NUMBER, 3);
+    if (of->is_shared) take_lock(&of->lock);
     memcpy(of->key_rates + row * num_job_keys, rates, (size_t)num_job_keys * sizeof(double));
     for (int64_t set = 0; set < of->num_sets; set++) {
         double rate = 0.0;
@@ -299,6 +326,7 @@ int64_t running_sets_price(running_sets *of, int64_t num_job_keys, int64_t row, 
             if (of->sets[set].members[i] < num_job_keys) rate += rates[of->sets[set].members[i]];
         of->rates[set * of->num_prices + row] = rate;
     }
+    if (of->is_shared) open_lock(&of->lock);
     return 0;
 }
 
@@ -317,14 +345,14 @@ static int64_t fault_of(
     if (s->max_pairs_of_one < 1 || s->max_pairs_of_one > INT32_MAX / 4) return FAULT(OUT_OF_RANGE, 9);
     if (s->most_compared < 0 || s->most_compared > 64) return FAULT(OUT_OF_RANGE, 10);
     for (int64_t w = 0; w < s->num_words; w++)
-        if ((everything[w] & guards[w]) != guards[w]) return FAULT(OUT_OF_RANGE, 11);
-    if (!are_firsts(use_first, s->num_keys + 1, num_uses)) return FAULT(OUT_OF_ORDER, 13);
+        if ((everything[w] & guards[w]) != guards[w]) return FAULT(OUT_OF_RANGE, 12);
+    if (!are_firsts(use_first, s->num_keys + 1, num_uses)) return FAULT(OUT_OF_ORDER, 14);
     for (int64_t u = 0; u < num_uses; u++)
-        if (!fits(s, everything, uses + u * s->num_words)) return FAULT(OUT_OF_RANGE, 14);
+        if (!fits(s, everything, uses + u * s->num_words)) return FAULT(OUT_OF_RANGE, 15);
     for (int64_t key = 0; key < s->num_job_keys; key++)
-        if (!fits(s, everything, most + key * s->num_words)) return FAULT(OUT_OF_RANGE, 15);
+        if (!fits(s, everything, most + key * s->num_words)) return FAULT(OUT_OF_RANGE, 16);
     for (int64_t key = 0; key < s->num_keys; key++)
-        if (tasks[key] < 0 || tasks[key] > INT64_MAX / (4 * many)) return FAULT(OUT_OF_RANGE, 16);
+        if (tasks[key] < 0 || tasks[key] > INT64_MAX / (4 * many)) return FAULT(OUT_OF_RANGE, 17);
     return 0;
 }
 
@@ -345,6 +373,7 @@ int64_t running_sets_new(
     running_sets *made[1],
     int64_t num_job_keys, int64_t num_keys, int64_t num_words, int64_t num_uses, int64_t num_prices,
     int64_t processors, int64_t max_sets, int64_t max_pairs, int64_t max_pairs_of_one, int64_t most_compared,
+    int64_t is_shared,
     const uint64_t everything[num_words], const uint64_t guards[num_words], const int64_t use_first[num_keys + 1],
     const uint64_t uses[num_uses * num_words], const uint64_t most[num_job_keys * num_words],
     const int64_t tasks[num_keys]) {
@@ -358,6 +387,7 @@ int64_t running_sets_new(
     given.max_pairs = max_pairs;
     given.max_pairs_of_one = max_pairs_of_one;
     given.most_compared = most_compared;
+    given.is_shared = is_shared != 0;
     given.guards = (uint64_t *)guards;
     const int64_t fault = fault_of(&given, num_uses, everything, guards, use_first, uses, most, tasks);
     if (fault) return fault;

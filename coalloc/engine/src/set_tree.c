@@ -25,26 +25,26 @@ static int64_t fault_of(
     if (t->num_blocks < 0 || t->num_blocks > smaller(UINT16_MAX, t->sets->num_keys - t->num_keys))
         return FAULT(OUT_OF_RANGE, 5);
     if (t->mirrored < -1 || t->mirrored >= t->num_kinds) return FAULT(OUT_OF_RANGE, 8);
-    if (t->memory < 1 || t->memory > INT64_MAX / 4) return FAULT(OUT_OF_RANGE, 9);
-    if (isnan(release)) return FAULT(NOT_A_NUMBER, 10);
+    if (t->first_price < 0 || t->first_price >= t->sets->num_prices) return FAULT(OUT_OF_RANGE, 9);
+    if (isnan(release)) return FAULT(NOT_A_NUMBER, 11);
     for (int64_t key = 0; key < t->num_keys; key++) {
-        if (kinds[key] < 0 || kinds[key] >= t->num_kinds) return FAULT(OUT_OF_RANGE, 12);
-        if (!(ticks[key] > 0.0)) return FAULT(OUT_OF_RANGE, 13);
+        if (kinds[key] < 0 || kinds[key] >= t->num_kinds) return FAULT(OUT_OF_RANGE, 13);
+        if (!(ticks[key] > 0.0)) return FAULT(OUT_OF_RANGE, 14);
     }
     for (int64_t kind = 0, bits = 0; kind < t->num_kinds; kind++) {
-        if (counts[kind] < 1 || counts[kind] > 64) return FAULT(OUT_OF_RANGE, 14);
+        if (counts[kind] < 1 || counts[kind] > 64) return FAULT(OUT_OF_RANGE, 15);
         for (int64_t number = counts[kind]; number; number /= 2) bits++;
-        if (bits > 64) return FAULT(TOO_LARGE, 14);
+        if (bits > 64) return FAULT(TOO_LARGE, 15);
     }
-    if (!are_numbers(times, t->num_kinds * NUM_TIMES)) return FAULT(NOT_A_NUMBER, 15);
+    if (!are_numbers(times, t->num_kinds * NUM_TIMES)) return FAULT(NOT_A_NUMBER, 16);
     for (int64_t b = 0; b < t->num_busy; b++) {
         if (busy_keys[b] < t->num_keys || busy_keys[b] >= t->sets->num_keys - t->num_blocks)
-            return FAULT(OUT_OF_RANGE, 16);
-        if (isnan(busy_ends[b])) return FAULT(NOT_A_NUMBER, 17);
+            return FAULT(OUT_OF_RANGE, 17);
+        if (isnan(busy_ends[b])) return FAULT(NOT_A_NUMBER, 18);
     }
     for (int64_t b = 0; b < t->num_blocks; b++) {
-        if (!(begins[b] >= (b ? begins[b - 1] : -HUGE_VAL))) return FAULT(OUT_OF_ORDER, 18);
-        if (!(block_ends[b] > begins[b])) return FAULT(OUT_OF_RANGE, 19);
+        if (!(begins[b] >= (b ? begins[b - 1] : -HUGE_VAL))) return FAULT(OUT_OF_ORDER, 19);
+        if (!(block_ends[b] > begins[b])) return FAULT(OUT_OF_RANGE, 20);
     }
     return 0;
 }
@@ -56,24 +56,24 @@ static int64_t fault_of_waits(
     const double *closes) {
     if (t->num_lags < 0 || t->num_lags > INT32_MAX) return FAULT(OUT_OF_RANGE, 6);
     if (t->num_spans < 0 || t->num_spans > INT32_MAX) return FAULT(OUT_OF_RANGE, 7);
-    if (!(t->early >= 0.0)) return FAULT(OUT_OF_RANGE, 11);
-    if (lag_first[0] != 0 || lag_first[t->num_kinds] != t->num_lags) return FAULT(OUT_OF_RANGE, 20);
-    if (span_first[0] != 0 || span_first[t->num_kinds] != t->num_spans) return FAULT(OUT_OF_RANGE, 25);
+    if (!(t->early >= 0.0)) return FAULT(OUT_OF_RANGE, 12);
+    if (lag_first[0] != 0 || lag_first[t->num_kinds] != t->num_lags) return FAULT(OUT_OF_RANGE, 21);
+    if (span_first[0] != 0 || span_first[t->num_kinds] != t->num_spans) return FAULT(OUT_OF_RANGE, 26);
     for (int64_t kind = 0; kind < t->num_kinds; kind++) {
-        if (lag_first[kind + 1] < lag_first[kind]) return FAULT(OUT_OF_ORDER, 20);
-        if (span_first[kind + 1] < span_first[kind]) return FAULT(OUT_OF_ORDER, 25);
+        if (lag_first[kind + 1] < lag_first[kind]) return FAULT(OUT_OF_ORDER, 21);
+        if (span_first[kind + 1] < span_first[kind]) return FAULT(OUT_OF_ORDER, 26);
     }
     for (int64_t kind = 0; kind < t->num_kinds; kind++) {
-        if (apart[kind] && counts[kind] > 1) return FAULT(OUT_OF_RANGE, 24);
+        if (apart[kind] && counts[kind] > 1) return FAULT(OUT_OF_RANGE, 25);
         for (int64_t c = span_first[kind]; c < span_first[kind + 1]; c++) {
-            if (!(opens[c] > (c > span_first[kind] ? closes[c - 1] : -HUGE_VAL))) return FAULT(OUT_OF_ORDER, 26);
-            if (!(closes[c] >= opens[c])) return FAULT(OUT_OF_ORDER, 27);
+            if (!(opens[c] > (c > span_first[kind] ? closes[c - 1] : -HUGE_VAL))) return FAULT(OUT_OF_ORDER, 27);
+            if (!(closes[c] >= opens[c])) return FAULT(OUT_OF_ORDER, 28);
         }
     }
     for (int64_t l = 0; l < t->num_lags; l++) {
-        if (lag_of[l] < 0 || lag_of[l] >= t->num_kinds || counts[lag_of[l]] > 1) return FAULT(OUT_OF_RANGE, 21);
-        if (lag_ends[l] < 0 || lag_ends[l] > 1) return FAULT(OUT_OF_RANGE, 22);
-        if (!(lag_least[l] >= 0.0)) return FAULT(OUT_OF_RANGE, 23);
+        if (lag_of[l] < 0 || lag_of[l] >= t->num_kinds || counts[lag_of[l]] > 1) return FAULT(OUT_OF_RANGE, 22);
+        if (lag_ends[l] < 0 || lag_ends[l] > 1) return FAULT(OUT_OF_RANGE, 23);
+        if (!(lag_least[l] >= 0.0)) return FAULT(OUT_OF_RANGE, 24);
     }
     return 0;
 }
@@ -96,6 +96,7 @@ static void place_all(set_tree *t) {
     t->sets_of = PLACE(kept, levels * (t->num_jobs + 1), int64_t);
     t->candidates = PLACE(kept, levels * t->num_keys, int64_t);
     t->started = PLACE(kept, levels * t->num_jobs, int64_t);
+    t->given = PLACE(kept, levels * t->num_jobs, uint8_t);
     t->firsts = PLACE(kept, levels * (t->num_jobs + 1), double);
     t->losses = PLACE(kept, levels * t->sets->num_prices, double);
     t->rooms = PLACE(kept, levels * t->num_keys, double);
@@ -104,8 +105,6 @@ static void place_all(set_tree *t) {
     t->counts = PLACE(kept, t->num_kinds, int64_t);
     t->members = PLACE(kept, levels * t->num_members, member);
     t->lasting = PLACE(kept, t->num_members, member);
-    t->known = PLACE(kept, t->memory, known_node);
-    t->known_lags = PLACE(kept, t->memory * t->num_delayed, double);
 }
 
 /* Write down kinds and keys; who waits at the first level follows from them. */
@@ -165,22 +164,21 @@ static void write_sizes(set_tree *t, const int64_t *counts, const int64_t *lag_f
         t->num_jobs += counts[kind];
         t->num_delayed += is_delayed(lag_first, lag_least, kind);
     }
-    /* Odd numbers of nodes have fewer factors in common with the steps of their places. */
-    t->memory = t->memory / (int64_t)(sizeof(known_node) + (size_t)t->num_delayed * sizeof(double)) | 1;
     t->first_block = t->sets->num_keys - t->num_blocks;
     t->num_members = t->num_jobs + t->num_busy + t->num_blocks;
     /* At each level but the first something ends, arrives or begins, a lag is over, or a calendar lets a job start. */
     t->num_levels = t->num_members + t->num_kinds + t->num_blocks + t->num_lags + smaller(t->num_spans, MOST_LEVELS) + 2;
 }
 
-/* Return a tree with room for what is given; NULL without memory. */
-static set_tree *placed(const set_tree *given) {
+/* Return a tree with room for what is given, and so many bytes for nodes; NULL without memory. */
+static set_tree *placed(const set_tree *given, int64_t memory) {
     set_tree *t = malloc(sizeof(set_tree));
     if (!t) return NULL;
     *t = *given;
+    t->memory = memory_of(memory, t->num_delayed);
     place_all(t);
-    if (!make_room(&t->kept)) {
-        free(t);
+    if (!t->memory || !make_room(&t->kept)) {
+        set_tree_free(t);
         return NULL;
     }
     place_all(t);
@@ -190,7 +188,7 @@ static set_tree *placed(const set_tree *given) {
 int64_t set_tree_new(
     set_tree *made[1], running_sets *sets,
     int64_t num_kinds, int64_t num_job_keys, int64_t num_busy, int64_t num_blocks, int64_t num_lags, int64_t num_spans,
-    int64_t mirrored, int64_t memory, double release, double early,
+    int64_t mirrored, int64_t first_price, int64_t memory, double release, double early,
     const int64_t kinds[num_job_keys], const double ticks[num_job_keys], const int64_t counts[num_kinds],
     const double times[num_kinds * 5],
     const int64_t busy_keys[num_busy], const double busy_ends[num_busy],
@@ -200,7 +198,8 @@ int64_t set_tree_new(
     const int64_t span_first[num_kinds + 1], const double opens[num_spans], const double closes[num_spans]) {
     set_tree given = {.sets = sets, .num_kinds = num_kinds, .num_keys = num_job_keys, .num_busy = num_busy,
                       .num_blocks = num_blocks, .num_lags = num_lags, .num_spans = num_spans, .mirrored = mirrored,
-                      .memory = memory, .early = early, .is_forward = true};
+                      .first_price = first_price, .early = early, .is_forward = true};
+    if (memory < 1 || memory > INT64_MAX / 4) return FAULT(OUT_OF_RANGE, 10);
     int64_t fault = fault_of(
         &given, release, kinds, ticks, counts, times, busy_keys, busy_ends, begins, block_ends);
     if (!fault)
@@ -208,7 +207,7 @@ int64_t set_tree_new(
             &given, counts, lag_first, lag_of, lag_ends, lag_least, apart, span_first, opens, closes);
     if (fault) return fault;
     write_sizes(&given, counts, lag_first, lag_least);
-    set_tree *t = placed(&given);
+    set_tree *t = placed(&given, memory);
     if (!t) return FAULT(NO_MEMORY, 0);
     write_kinds(t, kinds, ticks, counts, times, apart);
     write_waits(t, lag_first, lag_of, lag_ends, lag_least, span_first, opens, closes);
@@ -222,7 +221,7 @@ int64_t set_tree_new(
         return 0;
     }
     set_tree_free(t);
-    return running == OUT_OF_MEMORY ? FAULT(NO_MEMORY, 0) : FAULT(TOO_LARGE, 16);
+    return running == OUT_OF_MEMORY ? FAULT(NO_MEMORY, 0) : FAULT(TOO_LARGE, 17);
 }
 
 int64_t set_tree_count(set_tree *of, costs *costs, int64_t may_delay) {
@@ -235,6 +234,7 @@ int64_t set_tree_count(set_tree *of, costs *costs, int64_t may_delay) {
 
 void set_tree_free(set_tree *of) {
     if (!of) return;
+    leave_memory(of->memory);
     free(of->kept.room);
     free(of);
 }

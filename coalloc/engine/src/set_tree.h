@@ -17,11 +17,12 @@ typedef struct set_tree set_tree;
    keys, and when they end; blocks, the last keys of the sets, have begins, in order, and ends. Lags, from `lag_first` on
    for each kind, say that it starts so many ticks after the end (1) or the start (0) of one job of a kind; `apart` are
    the bits of the kinds beside which it must not run; and it starts within spans, up to `early` ticks before, where it
-   has some. It remembers nodes in `memory` bytes. The sets outlive it. */
+   has some. It remembers nodes in `memory` bytes, and its prices are the rows of the sets from `first_price` on. The sets
+   outlive it. */
 ENGINE(int64_t) set_tree_new(
     set_tree *made[1], running_sets *sets,
     int64_t num_kinds, int64_t num_job_keys, int64_t num_busy, int64_t num_blocks, int64_t num_lags, int64_t num_spans,
-    int64_t mirrored, int64_t memory, double release, double early,
+    int64_t mirrored, int64_t first_price, int64_t memory, double release, double early,
     const int64_t kinds[num_job_keys], const double ticks[num_job_keys], const int64_t counts[num_kinds],
     const double times[num_kinds * 5],
     const int64_t busy_keys[num_busy], const double busy_ends[num_busy],
@@ -37,18 +38,17 @@ ENGINE(int64_t) set_tree_count(set_tree *of, costs *costs, int64_t may_delay);
 
 /* Search on, up to a number of nodes or of seconds, for what ends by a ceiling. `slacks` are what may be lost at the first
    prices of the sets; `hits` count how often each ended a branch. Return how it ended: 0 with everything seen, 1 at a
-   schedule, 2 with its limits used up, 3 at more running sets than are made. */
+   schedule, 2 with its limits used up, 3 at more running sets than are made, 4 once a tree that remembers nodes with it has
+   nothing left to see. */
 ENGINE(int64_t) set_tree_run(
     set_tree *of, int64_t num_prices, int64_t max_nodes, double ceiling, double seconds,
     const double slacks[num_prices], int64_t hits[num_prices], int64_t nodes[1]);
 
-/* Give a tree of the same problem, with running sets and costs of its own, of which nothing is left to see, the open branch
-   that is nearest to the root, to which the search would come last: both search on for the same. Return 1, or 0 where no
-   branch is open, or 3 at more running sets than are made. */
-ENGINE(int64_t) set_tree_share(set_tree *of, set_tree *with);
-
-/* Forget all nodes: what is searched next is before what it has seen. */
-ENGINE(int64_t) set_tree_forget(set_tree *of);
+/* Give a tree of the same problem, with costs of its own, of which nothing is left to see, an open branch: the last at which
+   so many jobs wait, or that nearest to the root. Both search on for the same, in two threads if need be. Running sets that
+   are shared may be those of both: then they remember nodes together. Return 1, or 0 where no branch is open, or 3 at more
+   running sets than are made. */
+ENGINE(int64_t) set_tree_share(set_tree *of, set_tree *with, int64_t least_waiting);
 
 /* Return the level of the node at which it is. */
 ENGINE(int64_t) set_tree_level(set_tree *of);

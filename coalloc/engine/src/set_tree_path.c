@@ -40,11 +40,10 @@ int64_t set_tree_node(
 }
 
 int64_t set_tree_lose(set_tree *of, int64_t row) {
-    const int64_t num_prices = of->sets->num_prices;
-    if (row < 0 || row >= num_prices) return FAULT(OUT_OF_RANGE, 1);
+    if (row < 0 || row >= of->sets->num_prices - of->first_price) return FAULT(OUT_OF_RANGE, 1);
     for (int64_t level = 0; level < of->level; level++) {
         const double span = of->nodes[level + 1].now - of->nodes[level].now;
-        const double rate = of->sets->rates[*set_of(of, level) * num_prices + row];
+        const double rate = rates_of(of, *set_of(of, level))[row];
         losses_of(of, level + 1)[row] = losses_of(of, level)[row] + (1.0 - rate) * span;
     }
     return 0;

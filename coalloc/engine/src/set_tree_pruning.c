@@ -5,7 +5,7 @@
 /* Note what is lost at each price up to a time; return whether that is more than there is. */
 static bool loses_too_much(set_tree *t, int64_t level, double until) {
     const double span = until - t->nodes[level].now, *losses = losses_of(t, level);
-    const double *rates = t->sets->rates + *set_of(t, level) * t->sets->num_prices;
+    const double *rates = rates_of(t, *set_of(t, level));
     double *next = losses_of(t, level + 1);
     for (int64_t p = 0; p < t->num_prices; p++) {
         const double lost = losses[p] + (1.0 - rates[p]) * span;

@@ -2,7 +2,7 @@
 
 #include "set_tree_state.h"
 
-enum { EVERYTHING = 0, BETTER = 1, STOPPED = 2, EXCEEDED = 3 };
+enum { EVERYTHING = 0, BETTER = 1, STOPPED = 2, EXCEEDED = 3, AWAITED = 4 };
 /* Instead of the place of the next start: too much stays idle; or time is up, and it is to be looked for again. */
 enum { IDLE = -1, PAUSED = -9 };
 /* Nodes, and choices that making sets has looked at, between two looks at the clock. */
@@ -42,28 +42,31 @@ static void enter(set_tree *t, int64_t level) {
     firsts_of(t, level)[0] = first;
 }
 
+static int64_t looked_at(set_tree *t) { return atomic_load_explicit(&t->sets->num_looked_at, memory_order_relaxed); }
+
 /* Return the place of the next candidate that starts; their number if there is none, IDLE, PAUSED, or why a set cannot be
    made. */
 static int64_t next_to_start(set_tree *t, int64_t level) {
     const set_node *n = t->nodes + level;
     const int64_t running = *set_of(t, level), *candidates = t->candidates + level * t->num_keys;
-    double rate = t->sets->rates[running * t->sets->num_prices], step = earlier(firsts_of(t, level)[n->count], n->soonest) - n->now;
+    const double *key_rates = t->sets->key_rates + t->first_price * t->num_keys;
+    double rate = *rates_of(t, running), step = earlier(firsts_of(t, level)[n->count], n->soonest) - n->now;
     int64_t found = n->num_candidates, last = -1;
     for (int64_t place = n->place; place < n->num_candidates; place++) {
         const int64_t key = candidates[place], kind = t->kind_of[key], waiting = number_of(t, n->waiting, kind);
         const bool may_run = waiting && !(t->kinds[kind].apart & n->apart);
         const int64_t set = may_run ? joined(t->sets, running, key) : NO_SET;
         if (set < NO_SET) return set;
-        if (t->sets->num_looked_at > t->next_look) {
+        if (looked_at(t) > t->next_look) {
             if (clock_now() >= t->deadline) return PAUSED;
-            t->next_look = t->sets->num_looked_at + CHOICES_BETWEEN;
+            t->next_look = looked_at(t) + CHOICES_BETWEEN;
         }
         if (set == NO_SET) continue;
         found = smaller(found, place);
         if (t->costs) return found;
         step = earlier(step, t->ticks[key]);
         if (kind == last) continue;
-        rate += t->sets->key_rates[key] * (double)waiting; /* at the first duration that fits: at others it is worth less */
+        rate += key_rates[key] * (double)waiting; /* at the first duration that fits: at others it is worth less */
         last = kind;
         if (rate >= 1.0) return found;
     }
@@ -81,6 +84,7 @@ static void start(set_tree *t, int64_t level, int64_t place) {
     set[1] = joined(t->sets, set[0], key);
     members_of(t, level)[n->num_members++] = (member){key, end};
     t->started[level * t->num_jobs + n->count] = place;
+    t->given[level * t->num_jobs + n->count] = false;
     firsts[n->count + 1] = earlier(firsts[n->count], end);
     if (t->costs) spent_at(t, level)[1] = spent_with(t->costs, *spent_at(t, level), cost_at(t->costs, key, n->now));
     n->waiting -= UINT64_C(1) << of->shift;
@@ -113,21 +117,14 @@ static void go_on(set_tree *t, int64_t level, double until) {
 
 bool go_back(set_tree *t, int64_t level) {
     set_node *n = t->nodes + level;
-    if (level == t->floor_level && n->count == t->floor_count) {
-        t->level = -1;
-        return true;
-    }
-    if (!n->count) {
-        t->level = level - 1;
-        return false;
-    }
+    if (!n->count) return --t->level < 0;
     const int64_t place = t->started[level * t->num_jobs + --n->count];
     n->place = place + 1;
     n->num_members--;
     const int64_t kind = t->kind_of[t->candidates[level * t->num_keys + place]];
     n->waiting += UINT64_C(1) << t->kinds[kind].shift;
     if (t->kinds[kind].apart) n->apart &= ~(UINT64_C(1) << kind); /* it is one job */
-    t->is_forward = true;
+    t->is_forward = !t->given[level * t->num_jobs + n->count];
     return false;
 }
 
@@ -166,7 +163,9 @@ static int64_t search(set_tree *t, int64_t max_nodes, int64_t *nodes) {
         if (leads_on < 0) return leads_on;
         if (leads_on) go_on(t, level, until);
         else t->is_forward = false;
-        if (++*nodes % NODES_BETWEEN == 0 && clock_now() >= t->deadline) break;
+        if (++*nodes % NODES_BETWEEN) continue;
+        if (atomic_load_explicit(&t->memory->has_ended, memory_order_relaxed)) return AWAITED;
+        if (clock_now() >= t->deadline) break;
     }
     return STOPPED;
 }
@@ -174,21 +173,23 @@ static int64_t search(set_tree *t, int64_t max_nodes, int64_t *nodes) {
 int64_t set_tree_run(
     set_tree *of, int64_t num_prices, int64_t max_nodes, double ceiling, double seconds,
     const double slacks[num_prices], int64_t hits[num_prices], int64_t nodes[1]) {
-    if (num_prices < 1 || num_prices > of->sets->num_prices) return FAULT(OUT_OF_RANGE, 1);
+    if (num_prices < 1 || num_prices > of->sets->num_prices - of->first_price) return FAULT(OUT_OF_RANGE, 1);
     if (isnan(ceiling)) return FAULT(NOT_A_NUMBER, 3);
     for (int64_t p = 0; p < num_prices; p++)
         if (isnan(slacks[p])) return FAULT(NOT_A_NUMBER, 5);
     nodes[0] = 0;
     if (of->level < 0) return EVERYTHING;
     of->ceiling = ceiling;
+    if (!of->is_divided) of->half = ceiling + of->nodes[0].now;
     of->slacks = slacks;
     of->hits = hits;
     of->num_prices = num_prices;
     if (!of->has_begun) enter(of, 0);
     of->has_begun = true;
     of->deadline = clock_now() + seconds;
-    of->next_look = of->sets->num_looked_at + CHOICES_BETWEEN;
+    of->next_look = looked_at(of) + CHOICES_BETWEEN;
     const int64_t ended = search(of, max_nodes, nodes);
+    if (ended == EVERYTHING && of->memory->is_shared) of->memory->has_ended = true;
     if (ended == OUT_OF_MEMORY) return FAULT(NO_MEMORY, 0);
     if (of->costs && has_failed(of->costs)) return FAULT(NOT_A_NUMBER, 0);
     return ended == TOO_MANY ? EXCEEDED : ended;

@@ -1,30 +1,36 @@
-/* Sharing what is left of a search with another tree, which goes through it at the same time. */
+/* Sharing what is left of a search with another tree, which goes through it at the same time. Derivation:
+   docs/mathematics.md, "Parallel search". */
 
 #include "set_tree_state.h"
 
 enum { EXCEEDED = 3 };
 
-/* The branch that passes over a start of the path, the one after so many others at a level. */
+/* A start of the path, the one after so many others at a level. */
 typedef struct {
     int64_t level, count;
-} branch;
+} step;
 
-/* Whether a branch is open along the path; write the one that is nearest to the root. */
-static bool has_open_branch(const set_tree *t, branch *found) {
-    for (int64_t level = t->floor_level; level <= t->level; level++) {
-        const int64_t count = level == t->floor_level ? t->floor_count : 0;
-        *found = (branch){level, count};
-        if (count < t->nodes[level].count) return true;
-    }
-    return false;
+/* Whether the branch that passes over some start of the path is open; write the last start of those at which so many jobs
+   wait, or the first of all. */
+static bool has_open_branch(const set_tree *t, int64_t least_waiting, step *found) {
+    bool is_found = false;
+    int64_t waiting = t->num_jobs;
+    for (int64_t level = 0; level <= t->level; level++)
+        for (int64_t count = 0; count < t->nodes[level].count; count++, waiting--) {
+            if (t->given[level * t->num_jobs + count] || (is_found && waiting < least_waiting)) continue;
+            *found = (step){level, count};
+            is_found = true;
+        }
+    return is_found;
 }
 
 /* Whether trees have the same sizes, so that the path of one may be that of the other. */
 static bool are_alike(const set_tree *one, const set_tree *other) {
-    return one->sets != other->sets && one->num_kinds == other->num_kinds &&
+    return one != other && (one->sets != other->sets || one->sets->is_shared) && one->num_kinds == other->num_kinds &&
            one->num_keys == other->num_keys && one->num_jobs == other->num_jobs && one->num_levels == other->num_levels &&
-           one->num_members == other->num_members && one->sets->num_prices == other->sets->num_prices &&
-           !one->costs == !other->costs && (!one->costs || one->costs != other->costs);
+           one->num_members == other->num_members && one->num_delayed == other->num_delayed &&
+           one->sets->num_prices == other->sets->num_prices && !one->costs == !other->costs &&
+           (!one->costs || one->costs != other->costs);
 }
 
 /* Copy the path up to a level, but for running sets, and what is lost at prices. */
@@ -38,6 +44,7 @@ static void copy_path(set_tree *to, const set_tree *from, int64_t level) {
     memcpy(to->firsts, from->firsts, levels * (jobs + 1) * sizeof(double));
     memcpy(to->spent, from->spent, levels * (jobs + 1) * sizeof(double));
     memcpy(to->members, from->members, levels * (size_t)from->num_members * sizeof(member));
+    to->half = from->half;
     to->level = level;
     to->has_begun = true;
 }
@@ -59,21 +66,23 @@ static int64_t write_sets(set_tree *t) {
     return 0;
 }
 
-int64_t set_tree_share(set_tree *of, set_tree *with) {
+int64_t set_tree_share(set_tree *of, set_tree *with, int64_t least_waiting) {
     if (!are_alike(of, with)) return FAULT(OUT_OF_RANGE, 1);
-    branch last;
-    if (!has_open_branch(of, &last)) return 0;
+    of->memory->has_ended = false;
+    step last;
+    if (!has_open_branch(of, least_waiting, &last)) return 0;
     copy_path(with, of, last.level);
     const int64_t fault = write_sets(with);
     if (fault) {
         with->level = -1;
         return fault == OUT_OF_MEMORY ? FAULT(NO_MEMORY, 0) : EXCEEDED;
     }
-    for (int64_t row = 0; row < with->sets->num_prices; row++) set_tree_lose(with, row);
-    with->floor_level = of->floor_level;
-    with->floor_count = of->floor_count;
+    for (int64_t row = 0; row < with->sets->num_prices - with->first_price; row++) set_tree_lose(with, row);
+    if (with->sets == of->sets) remember_together(with, of);
+    with->is_divided = of->is_divided = true;
+    memset(with->given, true, (size_t)((last.level + 1) * with->num_jobs));
+    with->given[last.level * with->num_jobs + last.count] = false;
     while (with->nodes[last.level].count > last.count) go_back(with, last.level);
-    of->floor_level = last.level;
-    of->floor_count = last.count + 1;
+    of->given[last.level * of->num_jobs + last.count] = true;
     return 1;
 }

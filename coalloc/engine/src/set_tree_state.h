@@ -26,15 +26,29 @@ typedef struct {
 } member;
 
 /* What a node is remembered by: who waited, when, what was spent, the running set and the ends of its members, and how many
-   blocks had begun; the size is the number of members plus 1. A place with size 0, or of another epoch, is free. */
+   blocks had begun; the size is the number of members plus 1. A place with size 0 is free. */
 typedef struct {
     uint64_t waiting;
     double now, spent;
     int32_t set;
-    uint8_t size, epoch;
+    uint8_t size;
+    spin_lock lock;
     uint16_t begun;
     double ends[MOST_MEMBERS];
 } known_node;
+
+/* The nodes that trees remember, and by place how long lags last. Once there are several trees the places are in buckets,
+   each of which is read and written by the tree that has the lock at its first place. `has_ended` says that one of them has
+   nothing left to see. */
+typedef struct {
+    int64_t num_places;
+    atomic_int num_trees;
+    atomic_bool has_ended;
+    bool is_shared;
+    known_node *nodes;
+    double *lags;
+    arena kept;
+} node_memory;
 
 /* A kind: how far up it is among those that wait, packed, under which mask, the bits of the kinds beside which it must not
    run, when it arrives, by when it has to start and to end, its least ticks, and those until it and all that waits for it
@@ -55,15 +69,17 @@ typedef struct {
 /* By level: members; running sets, first ends and what is spent after so many starts; places of what has started among the candidates;
    what was lost at each price; and since when each key has room. `lasting` is what still runs, in the order of keys, then
    of ends. Blocks are in the order of their begins. Lags, and the spans in which a calendar lets a kind start, are in the order
-   of the kinds; `early` is how much before a span it may. `delayed` are the kinds behind lags that last. The search is over
-   once it would take back one of the first starts at the level of the floor. */
+   of the kinds; `early` is how much before a span it may. `delayed` are the kinds behind lags that last. Rows of prices
+   are counted from the first of the tree on. The start and the end of one job of the mirrored kind add up to `half` at most:
+   that falls with the ceiling, until the tree is divided. `given` says of the starts whether another tree looks at the
+   branch that passes over it. */
 struct set_tree {
     running_sets *sets;
-    int64_t num_kinds, num_keys, num_jobs, num_busy, num_blocks, first_block, num_lags, num_spans, num_levels, num_members, mirrored, memory;
-    int64_t level, num_delayed, floor_level, floor_count;
-    bool is_forward, has_begun, has_waits, has_apart, may_delay;
+    int64_t num_kinds, num_keys, num_jobs, num_busy, num_blocks, first_block, num_lags, num_spans, num_levels, num_members, mirrored, first_price;
+    int64_t level, num_delayed;
+    bool is_forward, has_begun, has_waits, has_apart, may_delay, is_divided;
     int64_t next_look;
-    double ceiling, deadline;
+    double ceiling, half, deadline;
     const double *slacks;
     int64_t *hits, num_prices;
     kind_of_jobs *kinds;
@@ -74,14 +90,13 @@ struct set_tree {
     double *ticks, *begins, *block_ends;
     set_node *nodes;
     int64_t *sets_of, *candidates, *started;
+    uint8_t *given;
     double *firsts, *losses, *rooms, *spent;
     costs *costs;
     held *holding;
     int64_t *counts;
     member *members, *lasting;
-    known_node *known;
-    uint8_t epoch;
-    double *known_lags;
+    node_memory *memory;
     arena kept;
 };
 
@@ -121,7 +136,7 @@ static inline int64_t begun_by(const set_tree *t, int64_t begun, double until) {
 static inline bool is_too_late(const set_tree *t, int64_t kind, double start, double end) {
     const kind_of_jobs *of = t->kinds + kind;
     return end > t->ceiling || end > of->latest_end || start > of->latest_start || start + of->tail > t->ceiling ||
-           (kind == t->mirrored && start + end > t->ceiling + t->nodes[0].now);
+           (kind == t->mirrored && start + end > t->half);
 }
 
 /* set_tree_waits.c: when jobs may start. All but `barred` is for trees with waits. */
@@ -161,10 +176,25 @@ int64_t set_after(const set_tree *t, int64_t level, double until);
 
 /* set_tree_search.c: branching. */
 
-/* Take the last start back and pass its key over, or go to the level before; return whether there is none. */
+/* Take the last start back and pass its key over, if that is not given to another tree, or go to the level before; return
+   whether there is none. */
 bool go_back(set_tree *t, int64_t level);
 
+/* Return the rates of a running set at the prices of the tree. */
+static inline const double *rates_of(const set_tree *t, int64_t set) {
+    return t->sets->rates + set * t->sets->num_prices + t->first_price;
+}
+
 /* set_tree_memory.c: nodes that are remembered. */
+
+/* Return a memory of one tree, of so many bytes, with so many lags to a node; NULL where there is no room. */
+node_memory *memory_of(int64_t bytes, int64_t num_lags);
+
+/* Free a memory if no other tree has it. */
+void leave_memory(node_memory *of);
+
+/* Let a tree remember what another does, and forget its own nodes. */
+void remember_together(set_tree *of, set_tree *with);
 
 /* Return whether the same jobs waited before, no later, beside no more and no dearer, with as many blocks begun, or why a
    set cannot be made. Remember this where not. */

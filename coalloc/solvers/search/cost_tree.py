@@ -22,14 +22,15 @@ from coalloc.solvers.bounds.mean_busy_time import BusyTimes
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.search import set_tree
 from coalloc.solvers.search.ceilings import SLOT_NOISE
 from coalloc.solvers.search.cost_tables import CostTables, WaitingNode, noise_of
 from coalloc.solvers.search.lags import latest_start
 from coalloc.solvers.search.node_values import MAX_ROWS, NodeValues
-from coalloc.solvers.search.parallel import ParallelTree, divided
-from coalloc.solvers.search.refutation import ENDED, LONGEST_CALL
+from coalloc.solvers.search.parallel import Memories, ParallelTree, divided
+from coalloc.solvers.search.refutation import LONGEST_CALL
 from coalloc.solvers.search.set_tables import SetTables, TooManyError
-from coalloc.solvers.search.set_tree import found_by, is_shared, is_small, takes, tree_in_engine
+from coalloc.solvers.search.set_tree import found_by, how_ended, is_shared, is_small, takes, tree_in_engine
 from coalloc.solvers.traits import Trait
 
 CHUNK = 20_000
@@ -53,20 +54,30 @@ class CostTree:
         Lines below the costs of the jobs, and their values, ticks; None where nothing but each job alone is known.
     best
         Cost that is known.
-    threads
-        It is one of so many trees.
+    tables
+        Running sets; None for sets of its own.
+    memory
+        Bytes in which nodes are remembered, if not as many as there are for one tree.
     """
 
-    def __init__(self, criterion: Criterion, times: BusyTimes | None, best: float, threads: int = 1) -> None:
+    def __init__(
+        self,
+        criterion: Criterion,
+        times: BusyTimes | None,
+        best: float,
+        tables: SetTables | None = None,
+        memory: int | None = None,
+    ) -> None:
         self._criterion = criterion
         self._latest = criterion.problem.horizon_in_turn
-        self._tables = SetTables(criterion.problem, self._latest, 1, criterion.kinds)
+        self._tables = tables_of(criterion) if tables is None else tables
         self._costs = CostTables(criterion, self._tables, MAX_ROWS)
         self._values: NodeValues | None = None
         if times is not None and times.values and criterion.is_sum:
             self._values = NodeValues(criterion, self._tables, self._costs, times)
         self._lesson, self._until_lesson = FIRST_LESSON, FIRST_LESSON
-        self._tree = tree_in_engine(criterion.problem, self._tables, None, threads)
+        self._news: list[list[float]] = []
+        self._tree = tree_in_engine(criterion.problem, self._tables, None, memory=memory)
         engine().set_tree_count(self._tree, self._costs.handle, int(_may_delay(criterion.problem)))
         self._noise = noise_of(criterion, best)
         self.lower(best)
@@ -111,9 +122,7 @@ class CostTree:
             ended = engine().set_tree_run(self._tree, 1, max_nodes, self._latest, seconds, slacks, hits, nodes)
         finally:
             self._costs.refuse_failure()
-        if ended == len(ENDED):
-            raise TooManyError
-        return ENDED[ended], int(nodes[0])
+        return how_ended(ended), int(nodes[0])
 
     def _learn(self, deadline: float) -> None:
         """Look for the first node of the path that better values would have left, and keep these."""
@@ -127,6 +136,7 @@ class CostTree:
                 found, beyond = values, level
         if found is not None and self._values is not None:
             self._values.keep(found)
+            self._news.append(found)
         more = 2 * self._lesson if found is None else self._lesson // 2
         self._lesson = self._until_lesson = min(LAST_LESSON, max(FIRST_LESSON, more))
 
@@ -138,17 +148,32 @@ class CostTree:
         number = engine().set_tree_node(self._tree, level, kinds, most, waiting, keys, ends, now, spent)
         return WaitingNode(float(now[0]), waiting, keys[:number], ends[:number], float(spent[0]))
 
-    def share(self, other: CostTree) -> bool:
-        """Give a part of what is left to another tree that has none; return whether there was one."""
-        return is_shared(self._tree, other._tree)
+    def share(self, other: CostTree, least_waiting: int) -> bool:
+        """Give a part, at which so many jobs wait if may be, to a tree that has none; return whether there was one."""
+        return is_shared(self._tree, other._tree, least_waiting)
 
-    def forget(self) -> None:
-        """Forget the nodes that were seen."""
-        engine().set_tree_forget(self._tree)
+    def lessons(self) -> list[list[float]]:
+        """Return the values that bound nodes."""
+        return [] if self._values is None else self._values.rows
+
+    def news(self) -> list[list[float]]:
+        """Return the values that were learned since this was asked."""
+        news, self._news = self._news, []
+        return news
+
+    def adopt(self, lesson: list[float]) -> None:
+        """Bound nodes at values that another tree has learned."""
+        if self._values is not None and lesson not in self._values.rows:
+            self._values.keep(lesson)
 
     def assignments(self) -> list[Assignment]:
         """Return the schedule that was found."""
         return found_by(self._tree, self._criterion.problem, self._tables)
+
+
+def tables_of(criterion: Criterion, threads: int = 1) -> SetTables:
+    """Return the running sets of a criterion, for so many threads at the same time."""
+    return SetTables(criterion.problem, criterion.problem.horizon_in_turn, 1, criterion.kinds, threads)
 
 
 def _may_delay(problem: Problem) -> bool:
@@ -180,8 +205,10 @@ def _run(incumbent: Incumbent) -> None:
 
 
 def _tree_of(incumbent: Incumbent) -> CostTree | ParallelTree[CostTree]:
-    times, cost, threads = incumbent.kept(BusyTimes), incumbent.cost, incumbent.state.options.threads
-    return divided(lambda _: CostTree(incumbent.criterion, times, cost, threads), incumbent)
+    times, cost, criterion = incumbent.kept(BusyTimes), incumbent.cost, incumbent.criterion
+    memories = Memories.of(incumbent)
+    common = tables_of(criterion, memories.sharers) if memories.are_one else None
+    return divided(lambda _: CostTree(criterion, times, cost, common, memories.size(set_tree.MEMORY)), incumbent)
 
 
 def _search(incumbent: Incumbent, kept: _Kept, left: int) -> None:

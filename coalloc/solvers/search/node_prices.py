@@ -30,14 +30,21 @@ NOISE = 1e-6
 class NodePrices:
     """Rows of prices of tables, the first those of the whole problem (``dual_prices``, ticks).
 
-    ``hits`` count how often each row ended a branch. Nothing is learned where the sets are too many to be priced.
+    ``rows`` has them by job; in the tables they are those of a thread, from row ``first`` on. ``hits`` count how often
+    each ended a branch. Nothing is learned where the sets are too many to be priced.
     """
 
-    def __init__(self, problem: Problem, tables: SetTables, dual_prices: Sequence[float]) -> None:
-        self._problem, self._tables = problem, tables
-        self.hits = np.zeros(len(tables.worths), np.int64)
-        self.number = 1
-        tables.set_prices(0, dual_prices)
+    def __init__(self, problem: Problem, tables: SetTables, dual_prices: Sequence[float], thread: int = 0) -> None:
+        self._problem, self._tables, self.first = problem, tables, thread * tables.max_prices
+        self.hits = np.zeros(tables.max_prices, np.int64)
+        self.rows: list[list[float]] = [list(dual_prices)]
+        tables.set_prices(self.first, dual_prices)
+
+    @property
+    def worths(self) -> Floats:
+        """What all jobs together are worth at each price, ticks."""
+        worths: Floats = self._tables.worths[self.first : self.first + len(self.rows)]
+        return worths
 
     @cached_property
     def _remainder(self) -> RemainderPrices | None:
@@ -55,18 +62,15 @@ class NodePrices:
         prices = self._remainder.best(np.maximum(left, LEAST_LEFT), deadline)
         if prices is None or float(prices @ left) <= time_left + NOISE:
             return None
-        row = self._row()
-        self._tables.set_prices(row, prices.tolist())
-        return row
+        return self.keep(prices.tolist())
 
-    def _row(self) -> int:
-        """Return a row for new prices, which is as good as the others at first."""
-        hits = self.hits
-        if self.number < len(hits):
-            row = self.number
-            self.number += 1
-        else:
+    def keep(self, prices: list[float]) -> int:
+        """Return the row in which new prices are kept from now on, as good as the others at first."""
+        hits, row = self.hits, len(self.rows)
+        if row == len(hits):
             row = 1 + int(np.argmin(hits[1:]))
             hits //= 2
-        hits[row] = int(hits[1 : self.number].mean())
+        self.rows[row:] = [prices, *self.rows[row + 1 :]]
+        hits[row] = int(hits[1 : len(self.rows)].mean())
+        self._tables.set_prices(self.first + row, prices)
         return row

@@ -19,11 +19,12 @@ MAX_ROWS = 16
 
 
 class NodeValues:
-    """Rows of values of costs, the first those of the whole problem."""
+    """Rows of values of costs, in ``rows`` by job, the first those of the whole problem."""
 
     def __init__(self, criterion: Criterion, tables: SetTables, costs: CostTables, times: BusyTimes) -> None:
         self._problem, self._tables, self._costs = criterion.problem, tables, costs
-        self._lines, self._number = times.lines, 1
+        self._lines = times.lines
+        self.rows: list[list[float]] = [list(times.values)]
         self._search: ValueSearch | None = None
         costs.draw(times.lines)
         costs.value(0, times.values)
@@ -57,9 +58,8 @@ class NodeValues:
 
     def keep(self, values: list[float]) -> None:
         """Bound nodes at these values, too."""
-        if self._number < MAX_ROWS:
-            row = self._number
-            self._number += 1
-        else:
+        row = len(self.rows)
+        if row == MAX_ROWS:
             row = 1 + int(self._costs.hits()[1:].argmin())
+        self.rows[row:] = [values, *self.rows[row + 1 :]]
         self._costs.value(row, values)

@@ -1,17 +1,16 @@
 """One tree searched in several threads, each on a part of it: the engine releases the lock of Python while it searches.
 
-Each thread has a tree of its own, with running sets, prices and memory. One thread begins. From then on all search in
-rounds, at the ends of which schedules are exchanged. A thread that has seen its part receives the open branch nearest
-to the root of the one that has searched its own for longest (``set_tree_sharing.c``). A round is a fixed number of
-nodes where work is limited, so that the search repeats exactly, else a fixed time, so that no thread waits for others.
-
-Parts have the order in which one thread would come to them. What a rule leaves out is covered by nodes that come before
-in this order: so all is proved once all parts are seen. A tree forgets its nodes before a part that precedes its last.
+Each thread has a tree of its own, with prices. One thread begins. From then on all search in rounds, at the ends of
+which schedules are exchanged. A thread that has seen its part receives the open branch nearest to the root of the one
+that has searched its own for longest (``set_tree_sharing.c``). Running sets and the memory of nodes are common to all,
+and a round is a fixed time, so that no thread waits for others. Where work is limited the search has to repeat exactly:
+a round is a fixed number of nodes, and each thread has sets and a memory of its own.
 Derivation: docs/mathematics.md, "Parallel search".
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -27,6 +26,10 @@ NODES, SECONDS = 5_000, 0.02
 """What each thread does in a round: nodes where work is limited, else seconds."""
 
 
+FEWEST_NODES, MOST_NODES = 2_000, 20_000
+"""Nodes of a part below and above which parts grow and shrink."""
+
+
 class DivisibleTree(Protocol):
     """A search for better schedules that can give a part of what is left to another."""
 
@@ -40,11 +43,17 @@ class DivisibleTree(Protocol):
     def run(self, max_nodes: int, deadline: float) -> tuple[str, int]:
         """Search on; return "everything", "better" or "stopped", and the nodes."""
 
-    def share(self, other: Self) -> bool:
-        """Give a part of what is left to another tree that has none; return whether there was one."""
+    def share(self, other: Self, least_waiting: int) -> bool:
+        """Give a part, at which so many jobs wait if may be, to a tree that has none; return whether there was one."""
 
-    def forget(self) -> None:
-        """Forget the nodes that were seen."""
+    def lessons(self) -> list[list[float]]:
+        """Return what bounds nodes."""
+
+    def news(self) -> list[list[float]]:
+        """Return which of the lessons were learned since this was asked."""
+
+    def adopt(self, lesson: list[float]) -> None:
+        """Bound nodes by what another tree has learned."""
 
     def assignments(self) -> list[Assignment]:
         """Return the schedule that was found."""
@@ -55,27 +64,22 @@ T = TypeVar("T", bound=DivisibleTree)
 
 @dataclass(slots=True)
 class _Seat(Generic[T]):
-    """The tree of a thread.
-
-    Parts are compared by ``part``: the n-th that is given away of a part p, (..., -n), comes after p and before those
-    that were given before. ``nodes`` are those since something was last given.
-    """
+    """The tree of a thread; ``nodes`` are those since something was last given."""
 
     tree: T
-    part: tuple[int, ...] = ()
     is_idle: bool = False
-    given: int = 0
     nodes: int = 0
 
-    def give(self, other: _Seat[T]) -> bool:
+    def run(self, max_nodes: int, deadline: float, seconds: float) -> tuple[str, int]:
+        """Search on, for so many seconds from now at most."""
+        return self.tree.run(max_nodes, min(deadline, time.perf_counter() + seconds))
+
+    def give(self, other: _Seat[T], least_waiting: int) -> bool:
         """Give a part of what is left to another that is idle; return whether there was one."""
-        if not self.tree.share(other.tree):
+        if not self.tree.share(other.tree, least_waiting):
             return False
-        self.given, self.nodes = self.given + 1, 0
-        part = (*self.part, -self.given)
-        if part < other.part:
-            other.tree.forget()
-        other.part, other.is_idle, other.given, other.nodes = part, False, 0, 0
+        self.nodes = other.nodes = 0
+        other.is_idle = False
         return True
 
 
@@ -92,6 +96,7 @@ class ParallelTree(Generic[T]):
     is_limited: bool
     seats: list[_Seat[T]] = field(init=False)
     _nodes: int = field(default=0, init=False)
+    _least_waiting: int = field(default=0, init=False)
     _limit: float | None = field(default=None, init=False)
     _found: list[list[Assignment]] = field(default_factory=list, init=False)
     _pool: ThreadPoolExecutor | None = field(default=None, init=False)
@@ -140,10 +145,12 @@ class ParallelTree(Generic[T]):
             tree = self.tree_of(len(self.seats))
             if self._limit is not None:
                 tree.lower(self._limit)
+            for lesson in self.seats[0].tree.lessons():
+                tree.adopt(lesson)
             self.seats.append(_Seat(tree, is_idle=True))
         for idle in [seat for seat in self.seats if seat.is_idle]:
             busy = sorted((seat for seat in self.seats if not seat.is_idle), key=lambda seat: -seat.nodes)
-            any(seat.give(idle) for seat in busy)
+            any(seat.give(idle, self._least_waiting) for seat in busy)
 
     def _round(self, busy: list[_Seat[T]], left: int, deadline: float) -> int:
         """Let threads search on, the first of them this one; return the nodes of all."""
@@ -152,25 +159,64 @@ class ParallelTree(Generic[T]):
             most = min(most, ALONE - self._nodes)
         elif self.is_limited:
             most = min(most, NODES)
-        else:
-            deadline = min(deadline, time.perf_counter() + SECONDS)
-        runs = [self._begin(seat, most, deadline) for seat in busy[1:]]
+        seconds = math.inf if self.is_limited or self._nodes < ALONE else SECONDS
+        runs = [self._begin(seat, most, deadline, seconds) for seat in busy[1:]]
         try:
-            ended = [busy[0].tree.run(most, deadline)]
+            ended = [busy[0].run(most, deadline, seconds)]
         finally:
             wait(runs)
         ended += [run.result() for run in runs]
         for seat, (how, nodes) in zip(busy, ended, strict=True):
             seat.nodes += nodes
             seat.is_idle = how == "everything"
+            if seat.is_idle:
+                self._adapt(seat.nodes)
             if how == "better":
                 self._found.append(seat.tree.assignments())
+        self._teach()
         return sum(nodes for _, nodes in ended)
 
-    def _begin(self, seat: _Seat[T], most: int, deadline: float) -> Future[tuple[str, int]]:
+    def _teach(self) -> None:
+        """Let all trees know what one has learned."""
+        for seat in self.seats:
+            for lesson in seat.tree.news():
+                for other in self.seats:
+                    other.tree.adopt(lesson)
+
+    def _adapt(self, nodes: int) -> None:
+        """Give larger parts where one had few nodes, and smaller ones where it had many."""
+        if nodes < FEWEST_NODES:
+            self._least_waiting += 1
+        elif nodes > MOST_NODES:
+            self._least_waiting = max(0, self._least_waiting - 1)
+
+    def _begin(self, seat: _Seat[T], most: int, deadline: float, seconds: float) -> Future[tuple[str, int]]:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(len(self.seats) - 1)
-        return self._pool.submit(seat.tree.run, most, deadline)
+        return self._pool.submit(seat.run, most, deadline, seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """Whether the trees of so many threads have running sets, and a memory for nodes, in common."""
+
+    threads: int
+    are_one: bool
+
+    @classmethod
+    def of(cls, incumbent: Incumbent) -> Self:
+        """Return what the trees of an incumbent have: nothing in common where they are to repeat exactly."""
+        options = incumbent.state.options
+        return cls(options.threads, options.threads > 1 and options.work_limit is None)
+
+    @property
+    def sharers(self) -> int:
+        """How many threads use the same running sets."""
+        return self.threads if self.are_one else 1
+
+    def size(self, memory: int) -> int:
+        """Return the bytes that the tree of a thread remembers nodes in, of so many for all."""
+        return memory if self.are_one else max(1, memory // self.threads)
 
 
 def divided(tree_of: Callable[[int], T], incumbent: Incumbent) -> T | ParallelTree[T]:

@@ -28,7 +28,10 @@ class TooManyError(Exception):
 
 
 class SetTables:
-    """The running sets of a problem, and their worth at up to ``max_prices`` prices, which trees share.
+    """The running sets of a problem, and their worth at up to ``max_prices`` prices for each of ``threads``.
+
+    Trees share them, of as many threads at the same time, each of which has rows of prices of its own.
+
 
     ``kinds`` are those of jobs that last, by their numbers in ``packed``: what takes no time occupies nothing. ``keys``
     are these at each duration, wide and long kinds first, then what runs from the beginning, then ``blocks``, what
@@ -37,8 +40,10 @@ class SetTables:
     of each job where the problem's do not do.
     """
 
-    def __init__(self, problem: Problem, ceiling: float, max_prices: int, kind_of: Sequence[int] = ()) -> None:
-        self.ceiling, self.blocks = ceiling, coming_blocks(problem)
+    def __init__(
+        self, problem: Problem, ceiling: float, max_prices: int, kind_of: Sequence[int] = (), threads: int = 1
+    ) -> None:
+        self.ceiling, self.blocks, self.max_prices = ceiling, coming_blocks(problem), max_prices
         self.packed = packed = PackedModes(problem, ceiling, kind_of, self.blocks)
         num_kinds = len(packed.kinds)
         shortest = [min(durations, default=math.inf) for durations in packed.durations]
@@ -50,7 +55,7 @@ class SetTables:
         of_busy = [(num_kinds + b, 0) for b in range(len(problem.busy))]
         self.keys: list[Key] = [*of_jobs, *of_busy, *map(packed.block_key, range(len(self.blocks)))]
         self.durations = np.array([packed.durations[kind][level] for kind, level in of_jobs], dtype=float)
-        self.worths = np.zeros(max_prices)
+        self.worths = np.zeros(max_prices * threads)
         uses = [packed.uses(key) for key in self.keys]
         everything = packed.words(packed.everything)
         self.handle = engine().running_sets_new(
@@ -58,12 +63,13 @@ class SetTables:
             len(self.keys),
             len(everything),
             sum(map(len, uses)),
-            max_prices,
+            len(self.worths),
             sum(problem.capacities),
             MAX_SETS,
             MAX_PAIRS,
             MAX_PAIRS_OF_ONE,
             MOST_COMPARED,
+            int(threads > 1),
             everything,
             packed.words(packed.guards),
             np.cumsum([0, *map(len, uses)]),

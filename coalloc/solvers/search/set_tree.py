@@ -33,7 +33,7 @@ from coalloc.solvers.method import Method
 from coalloc.solvers.search.ceilings import beyond_noise, ceiling_below, mirrored_kind
 from coalloc.solvers.search.lags import latest_start
 from coalloc.solvers.search.node_prices import NodePrices
-from coalloc.solvers.search.parallel import divided
+from coalloc.solvers.search.parallel import Memories, divided
 from coalloc.solvers.search.pool_tree import pool_of
 from coalloc.solvers.search.refutation import CHUNK, ENDED, LONGEST_CALL, Refutation
 from coalloc.solvers.search.set_tables import SetTables, TooManyError
@@ -54,6 +54,8 @@ FIRST_LESSON, LAST_LESSON = 1_000, 100_000
 """Nodes between two looks for better prices: twice as many after one that finds none, half as many after others."""
 FEWEST_LEFT = 3
 """Jobs that wait at nodes at which better prices are looked for."""
+EXCEEDED = len(ENDED)
+"""How a call of the engine ends where there are too many running sets."""
 FIRST_NODES = 500_000
 """Nodes of the first search, for what is better than the best that is known."""
 STEPS = 15
@@ -72,16 +74,17 @@ arrive over time, for it is mostly done by then.
 class SetTree:
     """The search of a problem for a schedule that ends by a ceiling, ticks, with tables that trees share.
 
-    It is one of as many as there are threads. Running it raises :class:`TooManyError` where there are too many running
+    Nodes are remembered in ``memory`` bytes. Running it raises :class:`TooManyError` where there are too many running
     sets.
     """
 
     def __init__(
-        self, problem: Problem, tables: SetTables, prices: NodePrices, ceiling: float, threads: int = 1
+        self, problem: Problem, tables: SetTables, prices: NodePrices, ceiling: float, memory: int | None = None
     ) -> None:
         self._problem, self._tables, self._prices, self._ceiling = problem, tables, prices, ceiling
-        self._tree = tree_in_engine(problem, tables, mirrored_kind(problem, tables.packed), threads)
+        self._tree = tree_in_engine(problem, tables, mirrored_kind(problem, tables.packed), prices.first, memory)
         self._lesson, self._until_lesson = FIRST_LESSON, FIRST_LESSON
+        self._news: list[list[float]] = []
 
     @property
     def proven(self) -> float:
@@ -115,17 +118,25 @@ class SetTree:
         """Let the engine search on; return how that ended, and the nodes."""
         nodes, hits = np.zeros(1, np.int64), self._prices.hits[: len(slacks)]
         ended = engine().set_tree_run(self._tree, len(slacks), max_nodes, ceiling, seconds, slacks, hits, nodes)
-        if ended == len(ENDED):
-            raise TooManyError
-        return ENDED[ended], int(nodes[0])
+        return how_ended(ended), int(nodes[0])
 
-    def share(self, other: SetTree) -> bool:
-        """Give a part of what is left to another tree that has none; return whether there was one."""
-        return is_shared(self._tree, other._tree)
+    def share(self, other: SetTree, least_waiting: int) -> bool:
+        """Give a part, at which so many jobs wait if may be, to a tree that has none; return whether there was one."""
+        return is_shared(self._tree, other._tree, least_waiting)
 
-    def forget(self) -> None:
-        """Forget the nodes that were seen."""
-        engine().set_tree_forget(self._tree)
+    def lessons(self) -> list[list[float]]:
+        """Return the prices that bound nodes."""
+        return self._prices.rows
+
+    def news(self) -> list[list[float]]:
+        """Return the prices that were learned since this was asked."""
+        news, self._news = self._news, []
+        return news
+
+    def adopt(self, lesson: list[float]) -> None:
+        """Bound nodes at prices that another tree has learned."""
+        if lesson not in self._prices.rows:
+            engine().set_tree_lose(self._tree, self._prices.keep(lesson))
 
     def assignments(self) -> list[Assignment]:
         """Return the schedule that was found."""
@@ -135,7 +146,7 @@ class SetTree:
 
     def _slacks(self, ceiling: float) -> Floats:
         """Return what may be lost at each price."""
-        slacks: Floats = ceiling - min(self._problem.releases) - self._tables.worths[: self._prices.number]
+        slacks: Floats = ceiling - min(self._problem.releases) - self._prices.worths
         return slacks
 
     def _learn(self, ceiling: float, deadline: float) -> None:
@@ -147,6 +158,7 @@ class SetTree:
                 break
             row = self._prices.learn(left, ceiling - now, deadline)
             if row is not None:
+                self._news.append(self._prices.rows[row])
                 engine().set_tree_lose(self._tree, row)
                 break
         more = 2 * self._lesson if row is None else self._lesson // 2
@@ -166,10 +178,17 @@ class SetTree:
         return left, float(now[0])
 
 
-def is_shared(tree: Handle, other: Handle) -> bool:
+def how_ended(code: int) -> str:
+    """Return what the engine says of how a call has ended; "awaited" where another thread has nothing left to do."""
+    if code == EXCEEDED:
+        raise TooManyError
+    return ENDED[code] if code < EXCEEDED else "awaited"
+
+
+def is_shared(tree: Handle, other: Handle, least_waiting: int) -> bool:
     """Give a part of what is left in a tree to another; return whether there was one."""
-    given = engine().set_tree_share(tree, other)
-    if given == len(ENDED):
+    given = engine().set_tree_share(tree, other, least_waiting)
+    if given == EXCEEDED:
         raise TooManyError
     return bool(given)
 
@@ -192,10 +211,12 @@ def found_by(tree: Handle, problem: Problem, tables: SetTables) -> list[Assignme
     return found
 
 
-def tree_in_engine(problem: Problem, tables: SetTables, mirrored: int | None, threads: int) -> Handle:
-    """Return the tree of a problem in the engine, with nothing but its first node; it is one of so many.
+def tree_in_engine(
+    problem: Problem, tables: SetTables, mirrored: int | None, first_price: int = 0, memory: int | None = None
+) -> Handle:
+    """Return the tree of a problem in the engine, with nothing but its first node, and so many bytes for those it sees.
 
-    ``mirrored`` is the kind that is in the first half of the schedule, if any.
+    ``mirrored`` is the kind that is in the first half of the schedule, if any; ``first_price`` the first row of prices.
     """
     packed, release = tables.packed, min(problem.releases)
     waits = WaitsOfKinds.of(problem, tables)
@@ -210,7 +231,8 @@ def tree_in_engine(problem: Problem, tables: SetTables, mirrored: int | None, th
         len(waits.lag_of),
         len(waits.opens),
         -1 if mirrored is None else place.get(mirrored, -1),
-        max(1, MEMORY // threads),
+        first_price,
+        MEMORY if memory is None else memory,
         release,
         waits.early,
         np.array([place[kind] for kind, _ in tables.keys[: tables.num_keys]], dtype=np.int64),
@@ -249,6 +271,28 @@ def _times(problem: Problem, tables: SetTables, tails: Sequence[float]) -> Float
     return np.ascontiguousarray(np.array(times, dtype=float).T)
 
 
+class TreesOfThreads:
+    """Running sets of each thread, in common or of its own, and its prices, for trees up to a latest end, ticks."""
+
+    def __init__(self, incumbent: Incumbent, problem: Problem, dual_prices: Sequence[float], latest: float) -> None:
+        self._problem, self._dual_prices, self._latest = problem, dual_prices, latest
+        self._memories = Memories.of(incumbent)
+        self._known: list[tuple[SetTables, NodePrices]] = []
+
+    def tree(self, ceiling: float, thread: int) -> SetTree:
+        """Return a tree of a ceiling, ticks, for a thread."""
+        if thread == len(self._known):
+            self._known.append(self._begun(thread))
+        return SetTree(self._problem, *self._known[thread], ceiling, self._memories.size(MEMORY))
+
+    def _begun(self, thread: int) -> tuple[SetTables, NodePrices]:
+        if thread and self._memories.are_one:
+            tables = self._known[0][0]
+            return tables, NodePrices(self._problem, tables, self._dual_prices, thread)
+        tables = SetTables(self._problem, self._latest, MAX_PRICES, threads=self._memories.sharers)
+        return tables, NodePrices(self._problem, tables, self._dual_prices)
+
+
 def search_in_time(
     incumbent: Incumbent, problem: Problem, dual_prices: Sequence[float], name: str, max_nodes: int = 2**62
 ) -> bool:
@@ -257,13 +301,7 @@ def search_in_time(
     What is found is taken in the name of a method.
     """
     latest, left = min(max(problem.latest_ends), problem.horizon_in_turn), incumbent.limited(max_nodes)
-    threads = incumbent.state.options.threads
-
-    def tree_of(_thread: int) -> SetTree:
-        tables = SetTables(problem, latest, MAX_PRICES)
-        return SetTree(problem, tables, NodePrices(problem, tables, dual_prices), latest, threads)
-
-    tree = divided(tree_of, incumbent)
+    tree = divided(partial(TreesOfThreads(incumbent, problem, dual_prices, latest).tree, latest), incumbent)
     try:
         while left > 0 and incumbent.time_left > 0.0 and not incumbent.is_closed:
             ended, _ = tree.run(min(left, CHUNK), incumbent.deadline)
@@ -317,18 +355,10 @@ def _refutation(incumbent: Incumbent) -> Iterator[Refutation]:
 def _begun(incumbent: Incumbent) -> Refutation:
     """Return the refutation of ends of a problem, of which none is refuted yet."""
     problem, latest = incumbent.problem, ceiling_below(incumbent.problem, incumbent.cost)
-    threads, dual_prices = incumbent.state.options.threads, incumbent.dual_prices
-    known: list[tuple[SetTables, NodePrices]] = []
-
-    def tree_of(ceiling: float, thread: int) -> SetTree:
-        if thread == len(known):
-            tables = SetTables(problem, latest, MAX_PRICES)
-            known.append((tables, NodePrices(problem, tables, dual_prices)))
-        return SetTree(problem, *known[thread], ceiling, threads)
-
+    trees = TreesOfThreads(incumbent, problem, incumbent.dual_prices, latest)
     unit = 1.0 if problem.slot is not None else (incumbent.cost - incumbent.proven) / STEPS
     return Refutation(
-        lambda ceiling: divided(partial(tree_of, ceiling), incumbent),
+        lambda ceiling: divided(partial(trees.tree, ceiling), incumbent),
         lambda cost: ceiling_below(problem, cost),
         unit,
         METHOD.name,

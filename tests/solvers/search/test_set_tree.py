@@ -139,7 +139,7 @@ def test_it_finds_the_optimum_and_nothing_below(monkeypatch, seed, arrive_over_t
         assert (math.inf if found is None else found) == pytest.approx(optimum, rel=1e-6)
         below = trees.least_end(ceiling_below(problem, optimum))
         assert below is None or (problem.slot is None and below == pytest.approx(optimum, rel=2e-6))
-        learned += trees.prices.number > 1
+        learned += len(trees.prices.rows) > 1
     assert learned
 
 
@@ -315,7 +315,7 @@ def two_jobs(**changed):
     """
     guarded = np.array([3 + 4], np.uint64)
     sets = {
-        "sizes": (2, 3, 1, 3, 1, 3, 100, 1_000, 1_000, 64),
+        "sizes": (2, 3, 1, 3, 1, 3, 100, 1_000, 1_000, 64, 0),
         "everything": guarded,
         "guards": np.array([4], np.uint64),
         "use_first": np.array([0, 1, 2, 3]),
@@ -324,7 +324,7 @@ def two_jobs(**changed):
         "tasks": np.array([2, 1, 1]),
     }
     tree = {
-        "tree_sizes": (2, 2, 1, 0, 1, 0, -1, 1_000, 0.0, 0.0),
+        "tree_sizes": (2, 2, 1, 0, 1, 0, -1, 0, 1_000, 0.0, 0.0),
         "kinds": np.array([0, 1]),
         "ticks": np.array([4.0, 3.0]),
         "counts": np.array([1, 1]),
@@ -366,7 +366,7 @@ def test_the_engine_finds_the_schedule_of_two_jobs():
 @pytest.mark.parametrize(
     ("name", "value", "fault"),
     [
-        ("sizes", (2, 3, 1, 3, 1, 3, 100, 1_000, 1_000, 65), "most_compared of running_sets_new is out of range"),
+        ("sizes", (2, 3, 1, 3, 1, 3, 100, 1_000, 1_000, 65, 0), "most_compared of running_sets_new is out of range"),
         ("guards", np.array([8], np.uint64), "everything of running_sets_new is out of range"),
         ("use_first", np.array([0, 2, 1, 3]), "use_first of running_sets_new is out of order"),
         ("uses", np.array([2, 4, 1], np.uint64), "uses of running_sets_new is out of range"),
