@@ -58,10 +58,10 @@ class Method:
         owners = {owner for text in texts for registry in REGISTRIES if (owner := registry.owner(text))}
         return versions_for(self.modules) | ({"plugins": ", ".join(sorted(owners))} if owners else {})
 
-    def run(self, instance: Instance, options: Options, seed: int | None) -> Outcome:
-        """Return what is kept of one call."""
+    def run(self, instance: Instance, options: Options, seed: int | None) -> Any:
+        """Return the answer of one call."""
         seeded = {} if seed is None else {"seed": seed}
-        return self.keep(self.call(instance, **options, **seeded))
+        return self.call(instance, **options, **seeded)
 
     @property
     def time_limit(self) -> float | None:
@@ -111,15 +111,20 @@ def run_method(argument: Mapping[str, Any], instance: Instance) -> Outcome:
     """Return the outcome of the method, options and seed that ``argument`` names.
 
     It is called ``warmup`` times, and then ``repeat`` times with a watch: ``times`` has the seconds of each of these
-    calls, ``time`` their median. What comes out is that of the last.
+    calls, ``time`` their median. What comes out is that of the last. With ``certify`` its result is certified after
+    that, within the time limit of a solve: ``certified`` is whether ``coalloc/verify.py`` accepts a certificate.
     """
-    method, times, outcome = METHODS[argument["method"]], list[float](), Outcome()
+    method, options, times = METHODS[argument["method"]], argument["options"], list[float]()
+    answer: Any = None
     for number in range(argument["warmup"] + argument["repeat"]):
         began = time.perf_counter()
-        outcome = method.run(instance, argument["options"], argument["seed"])
+        answer = method.run(instance, options, argument["seed"])
         if number >= argument["warmup"]:
             times.append(time.perf_counter() - began)
-    return {**outcome, "time": statistics.median(times), "times": times}
+    outcome = {**method.keep(answer), "time": statistics.median(times), "times": times}
+    if argument.get("certify"):
+        outcome["certified"] = bool(answer.certificate(options.get("time_limit", method.time_limit)))
+    return outcome
 
 
 def faults_of_options(name: str, options: Options, instance: Instance) -> list[Fault]:

@@ -61,6 +61,19 @@ class Sample(Runnable):
     limits: SampleLimits
     warmup: int
     repeat: int
+    certify: bool
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What a worker is asked to call; to certify only where that is wanted, so that other digests stay."""
+        asked = {
+            "method": self.method,
+            "options": dict(self.options),
+            "seed": self.seed,
+            "warmup": self.warmup,
+            "repeat": self.repeat,
+        }
+        return asked | ({"certify": True} if self.certify else {})
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -70,11 +83,7 @@ class Sample(Runnable):
             "instance_sha256": self.given.sha256,
             "jobs": self.given.num_jobs,
             "label": self.label,
-            "method": self.method,
-            "options": dict(self.options),
-            "seed": self.seed,
-            "warmup": self.warmup,
-            "repeat": self.repeat,
+            **self.asked,
             "time_limit": self.limits.time,
             "memory_limit": self.limits.memory,
         }
@@ -89,13 +98,7 @@ class Sample(Runnable):
         """The sample as a worker gets it."""
         return Task(
             function="coalloc.bench.methods:run_method",
-            argument={
-                "method": self.method,
-                "options": dict(self.options),
-                "seed": self.seed,
-                "warmup": self.warmup,
-                "repeat": self.repeat,
-            },
+            argument=self.asked,
             time=self.limits.time,
             memory=self.limits.memory,
             sha256=self.given.sha256,
@@ -159,7 +162,7 @@ def _method_faults(spec: Spec, instance: Instance | None) -> Iterator[Fault]:
 def _limit_faults(spec: Spec, method: MethodSpec, options: Mapping[str, Scalar]) -> list[Fault]:
     """Return a fault where a method would be killed before it may stop by itself."""
     own = options.get("time_limit", METHODS[method.method].time_limit)
-    calls = method.warmup + method.repeat
+    calls = method.warmup + method.repeat + method.certify  # a certificate has the time of a call
     if own is None or calls * float(own) < spec.limits.time:
         return []
     times = "" if calls == 1 else f", {calls} times"
@@ -172,6 +175,7 @@ def _samples(spec: Spec, givens: Sequence[Given]) -> Iterator[Sample]:
     for given in givens:
         for method in spec.methods.values():
             seeds = method.seeds if METHODS[method.method].takes_seed else (None,)
+            calls = method.warmup, method.repeat, method.certify
             for label, options in method.variants():
                 for seed in seeds:
-                    yield Sample(given, label, method.method, options, seed, spec.limits, method.warmup, method.repeat)
+                    yield Sample(given, label, method.method, options, seed, spec.limits, *calls)

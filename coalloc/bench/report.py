@@ -23,7 +23,7 @@ FIGURES = {"solved": solved_over_time, "objective": distance_from_best}
 
 SAMPLE_COLUMNS = (
     *("instance", "label", "seed", "status", "stopped_by", "time", "objective", "lower_bound", "gap", "memory"),
-    "message",
+    *("certified", "message"),
 )
 HEADS = {
     "label": "method",
@@ -48,6 +48,7 @@ CSV_COLUMNS = (
         "objective",
         "lower_bound",
         "gap",
+        "certified",
         "build",
     ),
     *("rows", "columns", "nonzeros", "metrics", "message", "host", "system", "processors", "versions", "ended"),

@@ -42,7 +42,8 @@ class SampleLimits(Value):
 class MethodSpec(Value):
     """A public function with its keywords; a keyword with a list stands for each of its values in turn.
 
-    A sample calls it ``warmup`` times, and then ``repeat`` times with a watch, in one process.
+    A sample calls it ``warmup`` times, and then ``repeat`` times with a watch, in one process. With ``certify`` it
+    certifies what a solve has proved.
     """
 
     method: Literal["solve", "simulate", "lower_bound"]
@@ -51,6 +52,7 @@ class MethodSpec(Value):
     seeds: Seeds = (0,)
     warmup: Annotated[int, Field(strict=True, ge=0, le=MAX_CALLS)] = 0
     repeat: Annotated[int, Field(strict=True, ge=1, le=MAX_CALLS)] = 1
+    certify: Annotated[bool, Field(strict=True)] = False
 
     def __post_init__(self) -> None:
         faults = [
@@ -58,6 +60,8 @@ class MethodSpec(Value):
             for key, given in self.options.items()
             for bad in _bad_parts(given)
         ]
+        if self.certify and self.method != "solve":
+            faults.append(Fault("certify", f"requires method solve, got {self.method}"))
         if faults:
             raise InstanceError(faults)
 

@@ -80,9 +80,13 @@ def by_label(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def summary(rows: Sequence[Row]) -> Table:
-    """Return a line per method."""
-    best = best_known(rows)
-    return Table(HEADS, tuple(_line(label, group, best) for label, group in by_label(rows).items()))
+    """Return a line per method; with the column ``certified`` where anything was to be certified."""
+    best, groups = best_known(rows), by_label(rows)
+    lines = [_line(label, group, best) for label, group in groups.items()]
+    if not any("certified" in row for row in rows):
+        return Table(HEADS, tuple(lines))
+    counts = [certified(group) for group in groups.values()]
+    return Table((*HEADS, "certified"), tuple((*line, count) for line, count in zip(lines, counts, strict=True)))
 
 
 def _line(label: str, rows: Sequence[Row], best: dict[Aim, float]) -> tuple[Any, ...]:
@@ -102,6 +106,12 @@ def _line(label: str, rows: Sequence[Row], best: dict[Aim, float]) -> tuple[Any,
         f"{num_best}/{len(ratios)}" if ratios else None,
         max((row["memory"] for row in ran if row.get("memory") is not None), default=None),
     )
+
+
+def certified(rows: Sequence[Row]) -> str | None:
+    """Return how many proofs ``coalloc verify`` accepts, of those that were to be certified: ``7/8``; None for none."""
+    accepted = [row["certified"] for row in rows if "certified" in row and is_solved(row)]
+    return f"{sum(accepted)}/{len(accepted)}" if accepted else None
 
 
 def failures(rows: Sequence[Row]) -> str:

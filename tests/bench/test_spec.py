@@ -211,6 +211,21 @@ def test_calls_that_do_not_count_and_calls_with_a_watch(tmp_path):
     assert outcome["time"] == sorted(outcome["times"])[1]
 
 
+def test_proofs_are_certified_where_that_is_asked(tmp_path):
+    instance = '[[instances]]\ngenerator = "thesis-oas"\nparameters = { jobs = 3 }\n'
+    solve = '[[methods]]\nmethod = "solve"\noptions = { slot = "50%%", time_limit = %g }\n'
+    (sample,) = plan_of(tmp_path, instance + solve % 60.0 + "certify = true\n").samples
+    (plain,) = plan_of(tmp_path, instance + solve % 60.0).samples
+    assert sample.content != plain.content
+    outcome = run_method(sample.task.argument, sample.given.recipe.make())
+    assert (outcome["status"], outcome["certified"]) == ("optimal", True)
+    assert "certified" not in run_method(plain.task.argument, plain.given.recipe.make())
+    words = "methods[0].options.time_limit: must be below limits.time = 300, or all samples are killed, got 150, "
+    assert faults_of(tmp_path, instance + solve % 150.0 + "certify = true\n") == [words + "2 times"]
+    (words,) = faults_of(tmp_path, INSTANCE + METHOD + "certify = true\n")
+    assert words == "methods[0].certify: requires method solve, got lower_bound"
+
+
 def test_all_calls_of_a_sample_must_fit_into_its_limit(tmp_path):
     text = "[limits]\ntime = 30.0\n" + INSTANCE + METHOD + "warmup = 1\nrepeat = 2\noptions = { time_limit = %g }\n"
     words = "methods[0].options.time_limit: must be below limits.time = 30, or all samples are killed, got 10, 3 times"

@@ -23,6 +23,14 @@ def test_a_line_per_method_with_nothing_dropped():
     )
 
 
+def test_proofs_that_were_certified_are_counted_where_any_were_to_be():
+    # A has two proofs, one with a certificate; B has none, and what it was not asked is no failure of it.
+    marked = [one | {"certified": k == 0} if one["label"] == "A" else one for k, one in enumerate(ROWS[:4])]
+    assert "certified" not in summary(ROWS).heads
+    assert summary(marked).heads[-1] == "certified"
+    assert [line[-1] for line in summary(marked).lines] == ["1/2", None]
+
+
 def test_what_was_not_solved_counts_its_limit_at_least():
     assert counted_time(row("A", "i", "optimal", 2.0)) == 2.0
     assert counted_time(row("A", "i", "crashed", 2.0)) == 10.0
