@@ -79,7 +79,8 @@ COLUMNS = (*GROUP, "seed", "status", "optimum", "found", "lower_bound", "differe
 class Finding:
     """What a method says; ``objectives`` are those of its model, the most important first, empty without a schedule.
 
-    ``source`` is who had the last word, where that is known.
+    ``source`` is who had the last word, where that is known; ``uncertified`` is why there is no certificate: empty
+    where there is one, None where none was asked.
     """
 
     status: str
@@ -87,6 +88,7 @@ class Finding:
     lower_bound: float | None
     schedule: coalloc.Schedule | None
     source: str = ""
+    uncertified: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,11 @@ def packages(instance: coalloc.Instance) -> Iterator[Case]:
 
 def by_solve(case: Case, limit: float) -> Finding:
     """Return what ``coalloc.solve`` says."""
-    result = coalloc.solve(case.instance, **{"time_limit": limit, **case.keywords})
+    return finding_of(coalloc.solve(case.instance, **{"time_limit": limit, **case.keywords}))
+
+
+def finding_of(result: coalloc.SolveResult) -> Finding:
+    """Return what a result says."""
     objectives = () if result.objective is None else tuple(result.levels.values()) or (result.objective,)
     source = result.trace[-1].source if result.trace else ""
     return Finding(result.status.value, objectives, result.lower_bound, result.schedule, source)
@@ -242,6 +248,7 @@ def judged(case: Case, limit: float) -> Row:
         "difference": largest_difference(case, finding) if finding.status == "optimal" else None,
         "time": time.perf_counter() - began,
         "source": finding.source,
+        "uncertified": finding.uncertified,
         "disagreement": "; ".join(disagreements(case, finding)),
     }
 

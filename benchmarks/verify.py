@@ -3,8 +3,9 @@
 On seeds 0 to 499 of :mod:`coalloc.testing.small`, and on these instances with equal jobs, the portfolio runs with and
 without CP-SAT, in slots of three lengths and in continuous time, and brute force, which shares no model with it, says
 what is right. The jobs of ``perfect-packing`` are cut from a full rectangle, so that its length is the optimum: no
-bound may be above it, and no schedule below. What counts as a disagreement is said in agreement.py; protocol:
-benchmarks/README.md.
+bound may be above it, and no schedule below. What counts as a disagreement is said in agreement.py. Each claim is
+certified as well: coalloc/verify.py, which shares nothing with the portfolio, checks a proof of it within the limit of
+the solve. Protocol: benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from agreement import COLUMNS, Case, Finding, by_solve, judged, rows_of, verdict_on, verdicts
+from agreement import COLUMNS, Case, Finding, finding_of, judged, rows_of, verdict_on, verdicts
 from sampling import RESULTS, command_of, exit_with, hidden, new_page, run_shown
 
 import coalloc
@@ -38,7 +39,7 @@ MAKESPAN, STEPS = 1000.0, 20
 SLOT_LENGTHS = {"its own slot": 1.0, "twice its slot": 2.0, "a quarter of its slot": 0.25}
 """The slots of a small instance; twice the slot of 24 slots is coarse, a quarter fine."""
 SOLVES = 16
-"""Solves per small instance."""
+"""Solves per small instance; each is certified."""
 GRACE = 120.0
 """Seconds that a process has beyond the limits of all its solves, for Python and brute force."""
 
@@ -62,7 +63,7 @@ def cases(sample: Sample) -> Iterator[Case]:
     """Yield what is solved for a sample, with and without CP-SAT."""
     for case in small_cases(sample) if sample.kind == "small" else packing_cases(sample):
         yield case
-        yield Case(f"{case.family}, no CP-SAT", case.instance, case.optimum, case.keywords, by_solve_without_cpsat)
+        yield replace(case, family=f"{case.family}, no CP-SAT", find=by_proof_without_cpsat)
 
 
 def small_cases(sample: Sample) -> Iterator[Case]:
@@ -80,7 +81,7 @@ def small_cases(sample: Sample) -> Iterator[Case]:
 
 def _small_case(family: str, instance: coalloc.Instance, slot: float | None, objective: str, limit: float) -> Case:
     keywords: dict[str, Any] = {"slot": slot, "objective": objective, "time_limit": limit}
-    return Case(family, instance, brute_force_oas(instance, slot, objective), keywords, by_solve)
+    return Case(family, instance, brute_force_oas(instance, slot, objective), keywords, by_proof)
 
 
 def packing_cases(sample: Sample) -> Iterator[Case]:
@@ -89,7 +90,7 @@ def packing_cases(sample: Sample) -> Iterator[Case]:
     optimum = BruteForceResult((MAKESPAN,), None)
     for family, slot in (("whole slots", MAKESPAN / STEPS), ("continuous time", None)):
         keywords = {"slot": slot, "objective": "makespan", "time_limit": sample.continuous_limit}
-        yield Case(f"perfect packing, {family}", instance, optimum, keywords, by_solve)
+        yield Case(f"perfect packing, {family}", instance, optimum, keywords, by_proof)
 
 
 def perfect_packing(jobs: int) -> coalloc.Instance:
@@ -106,10 +107,17 @@ def perfect_packing(jobs: int) -> coalloc.Instance:
     )
 
 
-def by_solve_without_cpsat(case: Case, limit: float) -> Finding:
-    """Return what ``coalloc.solve`` says where the extra is not installed."""
+def by_proof(case: Case, limit: float) -> Finding:
+    """Return what ``coalloc.solve`` says, and why what it proves has no certificate, if so."""
+    keywords = {"time_limit": limit, **case.keywords}
+    result = coalloc.solve(case.instance, **keywords)
+    return replace(finding_of(result), uncertified=result.certificate(keywords["time_limit"]).reason)
+
+
+def by_proof_without_cpsat(case: Case, limit: float) -> Finding:
+    """Return the same where the extra is not installed."""
     with hidden("ortools"):
-        return by_solve(case, limit)
+        return by_proof(case, limit)
 
 
 def verify(argument: Mapping[str, Any]) -> Row:
@@ -126,13 +134,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     samples = list(planned(options))
-    calls = [Call(verify, asdict(sample), SOLVES * options.limit + GRACE) for sample in samples]
+    calls = [Call(verify, asdict(sample), 2 * SOLVES * options.limit + GRACE) for sample in samples]
     if not options.report:
         run_shown(calls, options.store, options.jobs, _line)
     outcomes = outcomes_of(calls, options.store)
     ran = [(sample, outcome) for sample, outcome in zip(samples, outcomes, strict=True) if outcome is not None]
     rows = [row for sample, outcome in ran for row in sample_rows(sample, outcome)]
-    write_atomically(options.output.with_suffix(".csv"), csv_of((*COLUMNS, "source"), rows))
+    write_atomically(options.output.with_suffix(".csv"), csv_of((*COLUMNS, "source", "uncertified"), rows))
     page = report(rows, Counter(sample.kind for sample, _ in ran), options, command_of("verify", parser, options))
     write_atomically(options.output.with_suffix(".md"), page)
     print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(ran)} of {len(samples)} instances")
@@ -193,17 +201,39 @@ def report(rows: Sequence[Row], ran: Mapping[Kind, int], options: argparse.Names
         "## Who had the last word",
         'Solves called "optimal", by who found the bound or the schedule that closed the gap.',
         closings(claimed),
+        "## Certificates",
+        'Solves called "optimal" whose [certificate](../../docs/trust.md) `coalloc-verify` accepts, made within the '
+        "limit of the solve; and why others have none.",
+        certificates(claimed),
     ]
     return "\n\n".join(paragraphs) + "\n"
+
+
+def certificates(claimed: Sequence[Row]) -> str:
+    """Return a table: claims by family and objective, how many are certified, and why others are not."""
+    lines = []
+    for name, rows in grouped(claimed).items():
+        reasons = Counter(row["uncertified"] for row in rows if row["uncertified"])
+        missing = "; ".join(f"{number}: {reason}" for reason, number in reasons.most_common())
+        lines.append([*name, len(rows), len(rows) - reasons.total(), missing])
+    return markdown(Table.of(("family", "objective", "optimal", "certified", "others"), lines))
+
+
+def grouped(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    """Return rows by family and objective."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["family"], row["objective"]), []).append(row)
+    return groups
 
 
 def closings(claimed: Sequence[Row]) -> str:
     """Return a table: claims by family and objective, and by what closed the gap."""
     sources = [source for source, _ in Counter(row["source"] for row in claimed).most_common()]
-    groups: dict[tuple[str, str], Counter[str]] = {}
-    for row in claimed:
-        groups.setdefault((row["family"], row["objective"]), Counter())[row["source"]] += 1
-    lines = [[*name, *(counts[source] for source in sources)] for name, counts in groups.items()]
+    lines = []
+    for name, rows in grouped(claimed).items():
+        counts = Counter(row["source"] for row in rows)
+        lines.append([*name, *(counts[source] for source in sources)])
     return markdown(Table.of(("family", "objective", *sources), lines))
 
 

@@ -17,7 +17,7 @@ def first_case(kind: verify.Kind, number: int) -> agreement.Case:
 def test_a_small_instance_is_solved_with_and_without_cpsat_on_every_time_scale():
     cases = list(verify.cases(verify.Sample("small", 3, 5.0, 1.0)))
     assert len(cases) == verify.SOLVES
-    assert [case.find for case in cases[:2]] == [agreement.by_solve, verify.by_solve_without_cpsat]
+    assert [case.find for case in cases[:2]] == [verify.by_proof, verify.by_proof_without_cpsat]
     assert {case.keywords["slot"] is None for case in cases} == {True, False}
 
 
@@ -53,13 +53,17 @@ def test_a_process_that_was_killed_is_a_disagreement():
 
 def test_the_page_counts_claims_and_who_had_the_last_word():
     claim = {"family": "small", "formulation": "auto", "objective": "makespan", "seed": 0, "status": "optimal"}
-    rows = [claim | {"source": "CP-SAT", "disagreement": ""}, claim | {"source": "model", "disagreement": "wrong"}]
+    rows = [
+        claim | {"source": "CP-SAT", "disagreement": "", "uncertified": ""},
+        claim | {"source": "model", "disagreement": "wrong", "uncertified": "no time"},
+    ]
     options = verify._parser().parse_args([])
     page = verify.report(rows, {"small": 1, "packing": 0}, options, "python benchmarks/verify.py --seeds 2")
     assert "Made by `python benchmarks/verify.py --seeds 2`;" in page
     assert "Ran: 1 of 500 small instances" in page
     assert "claimed 2 times in 2 solves, and 1 of these are confirmed" in page
-    assert "| small | makespan | 1 | 1 |" in page
+    assert "| small | makespan | 1 | 1 |\n" in page
+    assert "| small | makespan | 2 | 1 | 1: no time |" in page
     assert "seed 0, small, auto, makespan: wrong" in page
 
 
@@ -67,6 +71,7 @@ def test_the_page_counts_claims_and_who_had_the_last_word():
 def test_without_the_extra_the_portfolio_says_so_itself():
     # Alone, the two jobs need a proof: the sources of the trace name what ran.
     case = first_case("small", 3)
-    finding = verify.by_solve_without_cpsat(case, 5.0)
+    finding = verify.by_proof_without_cpsat(case, 5.0)
     assert finding.source != "CP-SAT"
+    assert finding.uncertified == ""
     assert coalloc.check(case.instance, finding.schedule) == []
