@@ -1162,12 +1162,12 @@ class Table:
 class Bound:
     """A table in a case: whether what is left at a time is more than fits."""
 
-    def __init__(self, table: Table, case: Case) -> None:
+    def __init__(self, table: Table, case: Case, steps: Steps) -> None:
         self.table, self._case = table, case
-        self._most = table.weight * case.budget
+        self._most, self._steps = table.weight * case.budget, steps
         self._starts = [[(n, *table.starts(case, j, n)) for n in of_job] for j, of_job in enumerate(case.levels)]
         self._sums: dict[int, tuple[int, int]] = {}
-        self._rooms: dict[int, int] = {}
+        self._slack = cache(self._slack_of)
         self._kept: list[list[tuple[int, int, int]]] = [[] for _ in self._starts]
 
     def is_exceeded(self, time: int, waiting: int, cost: int, running: Iterable[tuple[int, int, int]]) -> bool:
@@ -1175,12 +1175,18 @@ class Bound:
 
         ``waiting`` has the bits of the jobs that wait; ``running`` are end, job and duration of those that run.
         """
-        if time not in self._rooms:
-            self._rooms[time] = self.table.room(time)
-        total = self.table.weight * cost - self._rooms[time] - self._most
+        worth, total = self.table.worth, self.table.weight * cost
         for end, j, n in running:
-            total += self.table.worth(j, n, time, end)
-        return total + self._least_of(waiting, time) > 0
+            total += worth(j, n, time, end)
+        return total > self._slack(time, waiting)
+
+    def _slack_of(self, time: int, waiting: int) -> int:
+        """Return what costs so far and jobs that run may be worth: budget and room, without the least of what waits.
+
+        It is kept, so that steps limit the memory as well.
+        """
+        self._steps.spend(10)
+        return self._most + self.table.room(time) - self._least_of(waiting, time)
 
     def _least_of(self, waiting: int, time: int) -> int:
         """Return the sum of the least of jobs that wait; it is kept for all times up to which it stays the same."""
@@ -1292,7 +1298,7 @@ def by_contradiction(_: Proof, case: Case, __: Any, path: str, ___: int) -> None
 def by_prices(proof: Proof, case: Case, given: Any, path: str, _: int) -> None:
     """Rule ``prices``: what the jobs of a table are worth, and cost, is more than room and budget (:class:`Table`)."""
     table, everything = proof.table(given.table, path), (1 << len(case.levels)) - 1
-    if not case.is_empty and not Bound(table, case).is_exceeded(0, everything, 0, ()):
+    if not case.is_empty and not Bound(table, case, proof.steps).is_exceeded(0, everything, 0, ()):
         raise NotProvedError(f"{path}: at these prices all jobs may fit")
 
 
@@ -1374,7 +1380,7 @@ class Search:
         problem, jobs = case.problem, range(len(case.levels))
         if len(jobs) > MOST_SEARCHED:
             raise NotProvedError(f"a search has more than {MOST_SEARCHED} jobs")
-        self._case, self._steps, self.nodes = case, steps, 0
+        self._case, self._steps, self.nodes, self._costs = case, steps, 0, problem.is_sum
         order = sorted(jobs, key=lambda j: (-case.shortest(j) * problem.jobs[j].shapes[0].tasks, j))
         pairs = [(j, n) for j in order for n in case.levels[j]]
         self.options = [Option(number, j, n, problem.levels[j][n]) for number, (j, n) in enumerate(pairs)]
@@ -1396,7 +1402,7 @@ class Search:
 
     def add_table(self, table: Table) -> None:
         """Bound nodes at the prices of a table as well."""
-        self.bounds.append(Bound(table, self._case))
+        self.bounds.append(Bound(table, self._case, self._steps))
 
     def _twins_of(self, order: Sequence[int]) -> list[int]:
         """Return of each job the bits of the jobs before it that are equal to it."""
@@ -1429,45 +1435,42 @@ class Search:
         waiting = (1 << len(self._last)) - 1
         self._explore(Node(begin, state, waiting, tuple(running), 0, [-1] * len(self.options)))
 
-    def is_left(self, node: Node) -> bool:
-        """Return whether at some prices more is left to do than fits."""
-        running = self.running_of(node)
-        return any(bound.is_exceeded(node.time, node.waiting, node.cost, running) for bound in self.bounds)
+    def is_left(self, time: int, waiting: int, cost: int, running: Sequence[tuple[int, int]]) -> bool:
+        """Return whether at some prices more is left to do than fits; the arguments are parts of a :class:`Node`."""
+        going = self.started(running)
+        return any(bound.is_exceeded(time, waiting, cost, going) for bound in self.bounds)
 
-    def running_of(self, node: Node) -> list[tuple[int, int, int]]:
-        """Return what was started and runs at a node: end, job and duration (:meth:`Bound.is_exceeded`)."""
-        options = self.options
-        return [(end, options[k].job, options[k].level) for end, k in node.running if k < len(options)]
+    def started(self, running: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+        """Return what was started of what runs: end, job and duration (:meth:`Bound.is_exceeded`)."""
+        options, free = self.options, len(self.options)
+        return [(end, options[k].job, options[k].level) for end, k in running if k < free]
 
     def _explore(self, node: Node) -> None:
         """Show that a node has no schedule."""
-        case, free = self._case, len(self.options)
-        held = node.waiting | sum(1 << self.options[number].job for _, number in node.running if number < free)
-        ready = [
-            option
-            for option in self.options
-            if node.waiting >> option.job & 1
-            and case.earliest[option.job] <= node.time
-            and not self._before[option.job] & held
-        ]
-        usable = [o for o in ready if node.idle[o.number] < 0 and node.time <= self._latest_of[o.number]]
+        time, _, waiting, running, _, idle = node
+        held = waiting | sum(1 << j for _, j, _ in self.started(running))
+        earliest, before = self._case.earliest, self._before
+        jobs = [waiting >> j & 1 and first <= time and not before[j] & held for j, first in enumerate(earliest)]
+        ready = [option for option in self.options if jobs[option.job]]
+        usable = [option for option in ready if idle[option.number] < 0 and time <= self._latest_of[option.number]]
         self._decide(usable, 0, ready, node)
 
     def _decide(self, usable: list[Option], first: int, ready: list[Option], node: Node) -> None:
         """Start each option that can start at the time of a node, and then none."""
-        for number in range(first, len(usable)):
-            option = usable[number]
-            j = option.job
-            if not node.waiting >> j & 1 or node.waiting & self._twins[j]:
+        time, state, waiting, running, cost, idle = node
+        for position in range(first, len(usable)):
+            number, j, level, duration = usable[position]
+            if not waiting >> j & 1 or waiting & self._twins[j]:
                 continue
-            after = self._sets.start(node.state, option.number)
+            after = self._sets.start(state, number)
             if after < 0:
                 continue
-            running = (*node.running, (node.time + option.duration, option.number))
-            cost = node.cost + self._case.problem.cost(j, option.level, node.time)
-            started = Node(node.time, after, node.waiting ^ 1 << j, running, cost, node.idle)
-            if not self.is_left(started):
-                self._decide(usable, number + 1, ready, started)
+            begun, left, spent = (*running, (time + duration, number)), waiting ^ 1 << j, cost
+            if self._costs:
+                spent += self._case.problem.cost(j, level, time)
+                if self.is_left(time, left, spent, begun):
+                    continue
+            self._decide(usable, position + 1, ready, Node(time, after, left, begun, spent, idle))
         self._go_on(ready, node)
 
     def _go_on(self, ready: list[Option], node: Node) -> None:
@@ -1485,16 +1488,17 @@ class Search:
         after = min(events)
         if after > self._last_of(waiting):
             return
+        going = tuple((end, number) for end, number in running if end > after)
+        if self.is_left(after, waiting, cost, going):
+            return
         since = self._idle_since(ready, node, after)
         if since is None:
             return
-        going = tuple((end, number) for end, number in running if end > after)
         for end, number in running:
             if end <= after:
                 state = self._sets.end(state, number)
-        child = Node(after, state, waiting, going, cost, since)
-        held = {number: end for end, number in going}
-        if self.is_left(child) or self._is_dominated(child, held):
+        child, held = Node(after, state, waiting, going, cost, since), {number: end for end, number in going}
+        if self._is_dominated(child, held):
             return
         self._explore(child)
         of_set = self._known.setdefault(waiting, [])

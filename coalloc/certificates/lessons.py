@@ -56,11 +56,11 @@ class LearningSearch(Search):
         order = sorted(range(len(self._hits)), key=lambda k: -self._hits[k])
         return [self.bounds[k].table for k in order if self._hits[k] and self.bounds[k].table.pieces]
 
-    def is_left(self, node: Node) -> bool:
+    def is_left(self, time: int, waiting: int, cost: int, running: Sequence[tuple[int, int]]) -> bool:
         """Return whether at some prices more is left to do than fits."""
-        running = self.running_of(node)
+        going = self.started(running)
         for k, bound in enumerate(self.bounds):
-            if bound.is_exceeded(node.time, node.waiting, node.cost, running):
+            if bound.is_exceeded(time, waiting, cost, going):
                 self._hits[k] += 1
                 return True
         return False
@@ -92,7 +92,7 @@ class LearningSearch(Search):
         for level, node in enumerate(self._path):
             if node.waiting.bit_count() < FEWEST_WAITING:
                 return None
-            running = self.running_of(node)
+            running = self.started(node.running)
             table = self._learn(node.time, node.waiting, running)
             if table is not None:
                 self.add_table(table)

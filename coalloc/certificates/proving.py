@@ -28,7 +28,7 @@ from coalloc.verify import Problem as CheckedProblem
 
 SCALE = 2**40
 """What the most precious set is worth per unit of time, about."""
-FIRST_NODES = 300
+FIRST_NODES = 100
 """Nodes of the search of a case that may be split further."""
 MOST_SPLITS = 6
 """Splits within splits, beyond which a case is only searched."""
@@ -70,7 +70,7 @@ class Proposal:
 
     def prices(self, table: Table, case: Case) -> Rule | None:
         """Return the rule of prices where they close a case."""
-        if not Bound(table, case).is_exceeded(0, (1 << len(case.levels)) - 1, 0, ()):
+        if not Bound(table, case, Steps()).is_exceeded(0, (1 << len(case.levels)) - 1, 0, ()):
             return None
         return {"rule": "prices", "table": self.keep(table)}
 
