@@ -1166,7 +1166,6 @@ class Bound:
         self.table, self._case = table, case
         self._most, self._steps = table.weight * case.budget, steps
         self._starts = [[(n, *table.starts(case, j, n)) for n in of_job] for j, of_job in enumerate(case.levels)]
-        self._sums: dict[int, tuple[int, int]] = {}
         self._slack = cache(self._slack_of)
         self._kept: list[list[tuple[int, int, int]]] = [[] for _ in self._starts]
 
@@ -1186,23 +1185,14 @@ class Bound:
         It is kept, so that steps limit the memory as well.
         """
         self._steps.spend(10)
-        return self._most + self.table.room(time) - self._least_of(waiting, time)
+        least = sum(self._least(j, time) for j in range(len(self._starts)) if waiting >> j & 1)
+        return self._most + self.table.room(time) - least
 
-    def _least_of(self, waiting: int, time: int) -> int:
-        """Return the sum of the least of jobs that wait; it is kept for all times up to which it stays the same."""
-        if waiting not in self._sums:
-            pairs = [self._least(j, 0) for j in range(len(self._starts)) if waiting >> j & 1]
-            self._sums[waiting] = sum(least for least, _ in pairs), min((last for _, last in pairs), default=FOREVER)
-        known, until = self._sums[waiting]
-        if time <= until:
-            return known
-        return sum(self._least(j, time)[0] for j in range(len(self._starts)) if waiting >> j & 1)
-
-    def _least(self, j: int, time: int) -> tuple[int, int]:
-        """Return the least of a job that starts at a time or later, and up to which time that stays the same."""
+    def _least(self, j: int, time: int) -> int:
+        """Return the least of a job that starts at a time or later; kept for all times at which it is the same."""
         for first, best, until in self._kept[j]:
             if first <= time <= until:
-                return best, until
+                return best
         best, until = IMPOSSIBLE, FOREVER
         for n, starts, least in self._starts[j]:
             if not starts or time > starts[-1]:
@@ -1216,7 +1206,7 @@ class Bound:
                 best, until = value, last
         if until > time:
             self._kept[j].append((time, best, until))
-        return best, until
+        return best
 
 
 # ------------------------------------------------------------------------------------------------------------ 6. rules
