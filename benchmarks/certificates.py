@@ -282,11 +282,11 @@ def mutate(document: dict[str, Any], rng: random.Random) -> None:
 
 
 def report(rows: Sequence[Row], fuzz: Sequence[Row], command: str) -> str:
-    """Return the page in Markdown."""
-    heads = ("set", "solves", "proved", "certified in time", "share", "asked", "solve, s", "certificate, s", "bytes")
+    """Return the page in Markdown; a set of which not all seeds ran says so by its number of seeds."""
+    heads = ("set", "seeds", "solves", "proved", "in time", "share", "asked", "solve, s", "certificate, s", "bytes")
     of_set = {name: [row for row in rows if row["set"] == name] for name in SETS}
-    lines = [[name, *_figures(some), f"{SETS[name].target:.0%}"] for name, some in of_set.items() if some]
-    table = Table.of(heads, [[*line[:5], line[-1], *line[5:-1]] for line in lines])
+    lines = [[name, *_figures(SETS[name], some)] for name, some in of_set.items() if some]
+    table = Table.of(heads, lines)
     misses: dict[tuple[str, str], int] = {}
     for row in rows:
         if row["reason"]:
@@ -297,7 +297,8 @@ def report(rows: Sequence[Row], fuzz: Sequence[Row], command: str) -> str:
         "# Certificates",
         f"{code_sentence(('python',))}. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "Times are medians, in CPU seconds, of what is certified. A certificate is in time if making and checking it "
-        f"took at most {LEAST_LIMIT:g} s, or {FACTOR:g} times its solve; a solve has {SOLVE_LIMIT:g} s.",
+        f"took at most {LEAST_LIMIT:g} s, or {FACTOR:g} times its solve; a solve has {SOLVE_LIMIT:g} s. Seeds: those "
+        f"that ran, from {FIRST_SEED} on, of all of the set.",
         markdown(table),
         "## Without a certificate in time",
         "\n".join(f"- {name}: {count} of them: {reason}" for (name, reason), count in misses.items()) or "None.",
@@ -310,13 +311,14 @@ def report(rows: Sequence[Row], fuzz: Sequence[Row], command: str) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _figures(rows: Sequence[Row]) -> list[Any]:
-    """Return how many solves, proved, certified, their share, and medians of seconds and bytes."""
+def _figures(of: Set, rows: Sequence[Row]) -> list[Any]:
+    """Return seeds, solves, proved, certified, their share and what is asked, and medians of seconds and bytes."""
     proved = [row for row in rows if row["status"] in ("optimal", "infeasible")]
     good = [row for row in proved if row["is_certified"]]
     share = f"{len(good) / len(proved):.0%}" if proved else "-"
     medians = [median(row[name] for row in good) if good else None for name in ("solve", "certificate", "bytes")]
-    return [len(rows), len(proved), len(good), share, *medians]
+    seeds = f"{len({row['seed'] for row in rows})} of {of.seeds}"
+    return [seeds, len(rows), len(proved), len(good), share, f"{of.target:.0%}", *medians]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import optima
 import pandas as pd
 import pytest
 import report
@@ -32,6 +33,21 @@ def test_wl2_is_wl3_with_most_tasks_first() -> None:
     assert [job.id for job in decreasing] == [f"J{i}" for i in range(1, 9)]
     assert [job.tasks for job in decreasing] == sorted((job.tasks for job in as_drawn), reverse=True)
     assert sorted(job.base_time for job in decreasing) == sorted(job.base_time for job in as_drawn)
+
+
+def test_an_optimum_is_certified_and_compared_with_the_table(tmp_path) -> None:
+    call = optima.calls_of(experiment("paper-oas", seeds=1), 20.0)[0]
+    rows = optima.certified(call.argument | {"percentages": [250.0]})["rows"]
+    assert [row["solve"] for row in rows] == [optima.STRICT, optima.SATURATED, "slots of 250 %"]
+    assert all(row["certificate"] for row in rows)
+    wrong = rows[2] | {"optimum": 1.01 * rows[2]["optimum"]}  # certified, but not what the experiment has
+    unproved = {"workload": "WL-1", "seed": 1, "solve": rows[2]["solve"], "is_proven": False}
+    lines = optima.table_of(experiment("paper-oas"), [*rows[:2], wrong, unproved]).splitlines()
+    assert [line.rstrip(" |") for line in lines[2:]] == [
+        f"| {optima.STRICT} | 1 | 1 | 1 | 1",
+        f"| {optima.SATURATED} | 1 | 1 | 1 | 1",
+        "| slots of 250 % | 2 | 1 | 1 | 0",
+    ]
 
 
 def test_queues_of_the_paper_fit_its_six_nodes_and_differ() -> None:
