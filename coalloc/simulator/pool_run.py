@@ -166,10 +166,14 @@ class PoolRun:
 
 
 def _keys(jobs: Sequence[Job], order: OrderName) -> Floats:
-    """Return the keys of jobs in an order of the queue."""
+    """Return numbers that order jobs as an order of the queue does, whose keys may be anything that compares."""
     if order == "fcfs":
         return np.zeros(len(jobs))
-    return np.fromiter(map(FIXED_ORDERS[order], jobs), float, len(jobs))
+    keys = [*map(FIXED_ORDERS[order], jobs)]
+    places = sorted(range(len(keys)), key=keys.__getitem__)
+    numbers = np.zeros(len(keys))
+    numbers[places] = np.cumsum([0, *(keys[one] < keys[next_] for one, next_ in pairwise(places))][: len(keys)])
+    return numbers
 
 
 def _released_apart(steps: Ints, first: int, holder: Ints) -> Ints:

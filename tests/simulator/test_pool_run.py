@@ -132,6 +132,14 @@ def test_positions_are_reported_as_pass_by_pass(monkeypatch):
     assert len(found) > 2
 
 
+@pytest.mark.parametrize("key", [lambda job: job.id, lambda job: [job.tasks % 3], lambda job: 2**60 + job.tasks % 3])
+def test_keys_are_anything_that_compares(key, monkeypatch):
+    monkeypatch.setitem(FIXED_ORDERS, "lpt", key)
+    found = coalloc.simulate(LOG, "easy", queue_order="lpt", candidates="lpt").schedule
+    monkeypatch.setattr(Engine, "run_in_pool", lambda _: False)
+    assert found == coalloc.simulate(LOG, "easy", queue_order="lpt", candidates="lpt").schedule
+
+
 class OtherEasy(Easy):
     """A policy that inherits the rules, and decides otherwise."""
 
