@@ -65,19 +65,19 @@ def _are_disjoint(rows: Rows) -> bool:
     if number > WIDE * len(order):
         return False
     bounds = np.linspace(0, rows.groups.num_processors, number // SORTED_AT_ONCE + 2).astype(np.int64)
+    begin, finish = rows.begin[order], rows.finish[order]
     return all(
-        _follow(rows, order, rank, np.maximum(first, low), np.minimum(stop, high)) for low, high in pairwise(bounds)
+        _follow(begin, finish, rank, np.maximum(first, low), np.minimum(stop, high)) for low, high in pairwise(bounds)
     )
 
 
-def _follow(rows: Rows, order: Ints, rank: Ints, first: Ints, stop: Ints) -> bool:
-    """Return whether rows that hold a processor follow each other: entry i is of row ``order[rank[i]]``."""
-    sizes = np.maximum(stop - first, 0)
-    entries = (np.repeat(first, sizes) + counting(sizes)) * len(order) + np.repeat(rank, sizes)
+def _follow(begin: Ints, finish: Ints, rank: Ints, first: Ints, stop: Ints) -> bool:
+    """Return whether rows in the order of their begins follow each other on each processor of their intervals."""
+    sizes, bits = np.maximum(stop - first, 0), len(begin).bit_length()
+    entries = (np.repeat(first, sizes) + counting(sizes)) << bits | np.repeat(rank, sizes)
     entries.sort()
-    processor, place = np.divmod(entries, max(1, len(order)))
-    row = order[place]
-    return not ((processor[1:] == processor[:-1]) & (rows.finish[row[:-1]] > rows.begin[row[1:]])).any()
+    processor, row = entries >> bits, entries & ((1 << bits) - 1)
+    return not ((processor[1:] == processor[:-1]) & (finish[row[:-1]] > begin[row[1:]])).any()
 
 
 def _pairs(rows: Rows) -> set[Pair]:
