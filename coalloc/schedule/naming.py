@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.engine import engine
+from coalloc.engine import LONGEST_CALL, engine
 from coalloc.instance import Instance
 from coalloc.instance.numbering import Intervals, intervals_of, names_of, places_within
 from coalloc.instance.processor_names import ProcessorSets
 
 if TYPE_CHECKING:
     from coalloc.problem.allocation import Allocation, NodeClass
-
-SECONDS = 0.05
-"""Seconds of one call of the engine, after which Python looks for Ctrl-C."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -195,7 +192,7 @@ def named_takes(capacities: Ints, g: Ints, count: Ints, held: Intervals, steps: 
     naming = engine().naming_new(*sizes, capacities, g, count, *_columns(held), steps)
     done = -1
     while done < len(steps):
-        before, done = done, engine().naming_go(naming, SECONDS)
+        before, done = done, engine().naming_go(naming, LONGEST_CALL)
         if done == before:
             raise _OverbookedError(int(steps[done]))
     size = engine().naming_size(naming)

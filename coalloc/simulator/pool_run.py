@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.documents.columns import column
-from coalloc.engine import engine
+from coalloc.engine import LONGEST_CALL, engine
 from coalloc.instance import Instance, Job
 from coalloc.instance.numbering import Intervals, intervals_of
 from coalloc.instance.rounding import TIME_PRECISION
@@ -24,8 +24,6 @@ from coalloc.rules.queues import QueueRules
 from coalloc.schedule.naming import in_order, named_takes
 from coalloc.simulator.processors import Processors
 
-SECONDS = 0.05
-"""Seconds of one call of the engine, after which Python looks for Ctrl-C."""
 ALL = 2**62
 """More instants than there ever are."""
 
@@ -122,7 +120,7 @@ class PoolRun:
 
     def go(self, most_instants: int = ALL) -> bool:
         """Go on for a moment, and for so many instants at most; return whether jobs are still to end."""
-        ended = engine().pool_run_go(self._made, SECONDS, most_instants)
+        ended = engine().pool_run_go(self._made, LONGEST_CALL, most_instants)
         return bool(ended < self._num_jobs + len(self._running))
 
     @property

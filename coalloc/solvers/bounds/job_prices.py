@@ -24,11 +24,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.engine import engine
+from coalloc.engine import LONGEST_CALL, engine
 from coalloc.objectives import Criterion
 from coalloc.solvers.bounds.priced_starts import ROUNDING, Pricing, Ways, ways_of
 from coalloc.solvers.bounds.prices import Prices, cost_of
-from coalloc.solvers.bounds.smooth_prices import SECONDS, starts_of
+from coalloc.solvers.bounds.smooth_prices import starts_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
 from coalloc.solvers.traits import Trait
@@ -211,11 +211,11 @@ class JobPrices:
         shares, totals, job = np.empty(num_places), np.zeros(2), 0
         heat = (self._temperature, CUT * self._temperature)
         while job < len(self._tasks):
-            job = engine().starts_share(self._starts, num_places, prices, *heat, shares, totals, job, SECONDS)
+            job = engine().starts_share(self._starts, num_places, prices, *heat, shares, totals, job, LONGEST_CALL)
         chosen, values, cell = np.empty(num_places), np.empty(num_cells), 0
         while cell < num_cells:
             arrays = (prices, chosen, values)
-            cell = engine().job_sets_choose(self._sets, num_places, num_cells, *arrays, cell, SECONDS)
+            cell = engine().job_sets_choose(self._sets, num_places, num_cells, *arrays, cell, LONGEST_CALL)
         total, magnitude = totals.tolist()
         brought = math.fsum((values * np.diff(edges)).tolist())
         value = total - brought - ROUNDING * (magnitude + brought)

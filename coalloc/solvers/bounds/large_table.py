@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.engine import engine
+from coalloc.engine import LONGEST_CALL, engine
 from coalloc.solvers.bounds.pricing import MAX_SETS, JobPrices, Priced, useful_levels
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
 
@@ -29,9 +29,6 @@ BYTES_OF_VALUES = 16
 """What those two take."""
 MOST_LEVELS = 254
 """Levels of a job, for a byte says at which it is."""
-SECONDS = 0.05
-"""Seconds between two looks at the clock."""
-
 Array = NDArray[Any]
 
 
@@ -73,7 +70,7 @@ class LargeTablePricing:
             state = 0
             while state < self._num_states:
                 arrays = (self._shape, self._bounds[j], worths, before, after, chosen[j])
-                state = engine().large_table_add_job(*self._sizes(j), *arrays, state, SECONDS)
+                state = engine().large_table_add_job(*self._sizes(j), *arrays, state, LONGEST_CALL)
                 if time.perf_counter() > deadline:
                     return Priced(math.inf, ())
             before, after = after, before

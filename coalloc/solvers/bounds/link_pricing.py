@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from coalloc.engine import engine
+from coalloc.engine import LONGEST_CALL, engine
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.link_sets import CHECK_STEPS, MAX_CHOICES, LinkSets
 from coalloc.solvers.bounds.pricing import MAX_SETS, JobPrices, Priced, TablePricing, useful_levels
@@ -21,8 +21,6 @@ from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
 
 MOST_JOBS = 64
 """Jobs of a suffix: bits of a word."""
-SECONDS = 0.05
-"""Seconds between two looks at the clock."""
 MEMORY = 524_287
 """Sets that are remembered: a prime."""
 MOST_STEPS = 1_000_000
@@ -57,7 +55,7 @@ class LinkPricing:
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return the greatest value of a set, and sets, the best first."""
         slowest = np.array([len(job.durations) - 1 for job in self._jobs])
-        while not engine().link_pricing_compare(self._handle, len(slowest), slowest, SECONDS):
+        while not engine().link_pricing_compare(self._handle, len(slowest), slowest, LONGEST_CALL):
             if time.perf_counter() > deadline:
                 return Priced(math.inf, ())
         without_links = self._begin(prices)
@@ -65,7 +63,7 @@ class LinkPricing:
             return Priced(0.0, ())
         state, value = 0, np.zeros(1)
         while not state:
-            state = engine().link_pricing_search(self._handle, MOST_STEPS, SECONDS, value)
+            state = engine().link_pricing_search(self._handle, MOST_STEPS, LONGEST_CALL, value)
             if time.perf_counter() > deadline:
                 return Priced(math.inf, ())
         return Priced(float(value[0]) if state == ALL_SEEN else without_links, self._best())

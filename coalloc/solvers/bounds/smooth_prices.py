@@ -11,7 +11,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.engine import Handle, engine
+from coalloc.engine import LONGEST_CALL, Handle, engine
 from coalloc.solvers.bounds.priced_starts import Pricing, Ways
 
 Floats = NDArray[np.float64]
@@ -21,8 +21,6 @@ CUT = 12.0
 """Temperatures above the least value from which on a start has no share: e to the minus 12th of the least's."""
 SPAN = 10_000
 """Jobs whose payments are added up before they are added to the others'."""
-SECONDS = 0.05
-"""Seconds between two looks at the clock."""
 
 
 class OutOfTimeError(Exception):
@@ -57,7 +55,7 @@ class Smooth:
             job, last, totals = first, min(first + SPAN, num_jobs), np.zeros(2)
             while job < last:
                 _look_at_the_clock(deadline)
-                job = engine().starts_soften(self._starts, *sizes, sums, *heat, flow, totals, job, last, SECONDS)
+                job = engine().starts_soften(self._starts, *sizes, sums, *heat, flow, totals, job, last, LONGEST_CALL)
             total, self.num_starts = total + float(totals[0]), self.num_starts + int(totals[1])
         return total, _use(pricing, flow) - pricing.supply
 

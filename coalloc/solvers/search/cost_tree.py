@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coalloc.engine import engine
+from coalloc.engine import LONGEST_CALL, engine
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.mean_busy_time import BusyTimes
@@ -28,7 +28,6 @@ from coalloc.solvers.search.cost_tables import CostTables, WaitingNode, noise_of
 from coalloc.solvers.search.lags import latest_start
 from coalloc.solvers.search.node_values import MAX_ROWS, NodeValues
 from coalloc.solvers.search.parallel import Memories, ParallelTree, divided
-from coalloc.solvers.search.refutation import LONGEST_CALL
 from coalloc.solvers.search.set_tables import SetTables, TooManyError
 from coalloc.solvers.search.set_tree import found_by, how_ended, is_shared, is_small, takes, tree_in_engine
 from coalloc.solvers.traits import Trait

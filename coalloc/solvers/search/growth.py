@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.engine import Handle, engine
+from coalloc.engine import LONGEST_CALL, Handle, engine
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.serial_sgs import Generation
 from coalloc.solvers.bounds.area import efficiencies_at, level_costs
@@ -28,9 +28,6 @@ from coalloc.solvers.search.problem_tables import Tables
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-LOOK = 0.05
-"""Seconds between two looks at the clock, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +166,7 @@ class Growth:
             given = ways.worths, ways.bonuses, ways.nearness, ways.prices
         handle, kept, progress = self.room(number), np.empty(number, np.int64), np.zeros(2, np.int64)
         while progress[0] < number:
-            grow(handle, partials.handle, number, *sizes, parents, *given, until, before, LOOK, kept, progress)
+            grow(handle, partials.handle, number, *sizes, parents, *given, until, before, LONGEST_CALL, kept, progress)
             if time.perf_counter() > deadline:
                 break
         return self._partials(handle, traits[:, kept[: progress[1]]])

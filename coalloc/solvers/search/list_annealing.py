@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.engine import engine
+from coalloc.engine import LONGEST_CALL, engine
 from coalloc.objectives import Criterion, Objective
 from coalloc.objectives.piecewise import PiecewiseLinear
 from coalloc.problem import MAX_MODES, Assignment, Problem
@@ -44,8 +44,6 @@ MOST_ENTRIES = 20_000
 """Jobs times classes up to which a list is decoded often enough."""
 ROUNDS, BRIEF_ROUNDS = 8, 3
 """Rounds at most, and of the brief annealing before the tree of a sum."""
-LOOK = 0.05
-"""Seconds of one call of the engine, about."""
 ASKED = 2
 """What it returns where it asks."""
 HEATS = {True: (1.5, 0.004), False: (0.05, 0.001)}
@@ -219,7 +217,7 @@ class ListAnnealing:
     def _go_on(self, deadline: float) -> None:
         """Let the engine go on to the end, or until the deadline."""
         while (left := deadline - time.perf_counter()) > 0.0 and (
-            come := engine().lists_go_on(self._lists, min(left, LOOK))
+            come := engine().lists_go_on(self._lists, min(left, LONGEST_CALL))
         ):
             if come == ASKED:
                 self._answer()

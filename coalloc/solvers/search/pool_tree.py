@@ -19,12 +19,12 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.engine import engine
+from coalloc.engine import LONGEST_CALL, engine
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.dual_feasible import weightings
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.refutation import ENDED, LONGEST_CALL, Refutation
+from coalloc.solvers.search.refutation import ENDED, Refutation
 from coalloc.solvers.special.bin_packing import are_rectangles, placed_in_order
 from coalloc.solvers.traits import Trait
 

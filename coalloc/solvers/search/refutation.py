@@ -17,8 +17,6 @@ from coalloc.solvers.incumbent import Incumbent
 
 FIRST_CHUNK, CHUNK = 1_000, 100_000
 """Nodes before the first look at the clock, and between two."""
-LONGEST_CALL = 0.05
-"""Seconds after which a tree comes back from the engine, so that Ctrl-C is met."""
 ENDED = ("everything", "better", "stopped")
 """What the engine says of how a call of a tree has ended: see :meth:`Tree.run`."""
 

@@ -25,7 +25,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.engine import Handle, engine
+from coalloc.engine import LONGEST_CALL, Handle, engine
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
 from coalloc.solvers.incumbent import Incumbent
@@ -35,7 +35,7 @@ from coalloc.solvers.search.lags import latest_start
 from coalloc.solvers.search.node_prices import NodePrices
 from coalloc.solvers.search.parallel import Memories, divided
 from coalloc.solvers.search.pool_tree import pool_of
-from coalloc.solvers.search.refutation import CHUNK, ENDED, LONGEST_CALL, Refutation
+from coalloc.solvers.search.refutation import CHUNK, ENDED, Refutation
 from coalloc.solvers.search.set_tables import SetTables, TooManyError
 from coalloc.solvers.search.waits_of_kinds import WaitsOfKinds
 from coalloc.solvers.traits import Trait

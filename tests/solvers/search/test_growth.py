@@ -242,7 +242,9 @@ def test_where_a_call_is_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
     rng = np.random.default_rng(0)
     growth, drawn = Growth(problem, costs(problem, rng)), plans(problem, 20, rng)
     whole = by_plans(growth, begun(growth), [0] * 20, drawn)
-    monkeypatch.setattr("coalloc.solvers.search.growth.LOOK", 0.0)  # so each call ends at its first look at the clock
+    monkeypatch.setattr(
+        "coalloc.solvers.search.growth.LONGEST_CALL", 0.0
+    )  # so each call ends at its first look at the clock
     cut = by_plans(growth, begun(growth), [0] * 20, drawn)
     assert cut.traits.tolist() == whole.traits.tolist()
     assert [cut.assignments(i) for i in range(20)] == [whole.assignments(i) for i in range(20)]

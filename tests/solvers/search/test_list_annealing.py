@@ -236,7 +236,7 @@ def test_so_it_is_on_equal_processors(name):
 def test_results_do_not_depend_on_where_calls_end(monkeypatch, instance):
     problem, found = discretise(instance, None), []
     for look in (0.0, 60.0):  # a call returns at the first look at the clock, or once all is done
-        monkeypatch.setattr(list_annealing, "LOOK", look)
+        monkeypatch.setattr(list_annealing, "LONGEST_CALL", look)
         annealing = annealing_of(problem, "total-response-time")
         annealing.consider(range(len(problem.jobs)), [0] * len(problem.jobs))
         annealing.round(2_000)
