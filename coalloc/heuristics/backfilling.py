@@ -55,7 +55,7 @@ class Easy:
         return self.shapes == "ends-first"
 
     @property
-    def rules(self) -> QueueRules | None:
+    def queue_rules(self) -> QueueRules | None:
         """What it decides on equal processors; None where the order of two jobs changes while they wait."""
         candidates = None if self.candidates == "queue" else self.candidates
         if not is_fixed(self.queue_order) or not (candidates is None or is_fixed(candidates)):

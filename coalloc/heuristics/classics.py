@@ -34,7 +34,7 @@ class ListPolicy:
     _waiting: WaitingJobs = field(init=False)
 
     @property
-    def rules(self) -> QueueRules | None:
+    def queue_rules(self) -> QueueRules | None:
         """What it decides on equal processors; None where the order of two jobs changes while they wait."""
         return QueueRules(self.queue_order, "any" if self.skip else "none") if is_fixed(self.queue_order) else None
 

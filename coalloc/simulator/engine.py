@@ -269,7 +269,7 @@ class Engine:
         waiting = sum(site.num_waiting for site in self._sites)
         now, ended, running = self._clock.now, self._ended, len(self._running)
         if self._pool is not None:
-            now, ended, running, waiting = self._pool.position
+            now, ended, running, waiting, _ = self._pool.position
         return Position(now, ended, running, waiting, self._num_jobs - ended - running - waiting)
 
     def run(self) -> Run:
@@ -317,11 +317,13 @@ class Engine:
         (site,) = self._sites
         are = {"is_per_event": self._is_per_event, "are_killed": self._kill}
         self._pool = run = PoolRun(self._instance, site.slowness, rules, **are)
-        while run.go(ALL if self._report is None else PASSES_PER_REPORT):
+        next_report = ALL if self._report is None else PASSES_PER_REPORT
+        while run.go(next_report):
             if self._interrupts.have_come:
                 raise KeyboardInterrupt
-            if self._report is not None:
+            if self._report is not None and run.position.instants == next_report:
                 self._report(self.position)
+                next_report += PASSES_PER_REPORT
         facts, self._pool = run.facts(), None
         self._record, self._ended = Record.of_all(facts.starts, facts.ends, facts.processors), self._num_jobs
         self._killed = set(facts.killed.tolist())
@@ -338,8 +340,9 @@ class Engine:
         if has_more or not (self._is_steady and site.is_pool and not self._is_disturbed and not site.num_decisions):
             return None
         policy = site.policy
-        is_own = "rules" in vars(type(policy))  # what inherits them may decide otherwise
-        return policy.rules if is_own and isinstance(policy, StatesRules) else None
+        is_own = "queue_rules" in vars(type(policy))  # what inherits them may decide otherwise
+        rules = policy.queue_rules if is_own and isinstance(policy, StatesRules) else None
+        return rules if isinstance(rules, QueueRules) else None  # a policy of a user may mean something else by it
 
     def facts(self, jobs: Sequence[int]) -> Run:
         """Return what has happened to some jobs, all of which have ended, in their order."""

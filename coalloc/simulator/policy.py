@@ -478,7 +478,7 @@ class StatesRules(Protocol):
     """A policy that states as data what it decides on equal processors, so that the engine can run it as a whole."""
 
     @property
-    def rules(self) -> QueueRules | None:
+    def queue_rules(self) -> QueueRules | None:
         """The rules; None where what is asked of the policy cannot be stated so."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from coalloc.instance.rounding import TIME_PRECISION
 from coalloc.rules.orders import FIXED_ORDERS, OrderName
 from coalloc.rules.queues import QueueRules
 from coalloc.schedule.naming import in_order, named_takes
+from coalloc.simulator.policy import as_described
 from coalloc.simulator.processors import Processors
 
 ALL = 2**62
@@ -83,6 +84,16 @@ class PoolFacts:
     longest_pass: float
 
 
+class PoolPosition(NamedTuple):
+    """Where a run is: the clock (s), how many jobs have ended, run and wait, and the number of instants so far."""
+
+    now: float
+    ended: int
+    running: int
+    waiting: int
+    instants: int
+
+
 class PoolRun:
     """A run of an instance whose processors are equal and which has nothing but jobs; ``slowdown`` is theirs."""
 
@@ -118,18 +129,17 @@ class PoolRun:
             np.array([run.end for run in running], float),
         )
 
-    def go(self, most_instants: int = ALL) -> bool:
-        """Go on for a moment, and for so many instants at most; return whether jobs are still to end."""
+    def go(self, most_instants: int) -> bool:
+        """Go on for a moment, up to so many instants in all; return whether jobs are still to end."""
         ended = engine().pool_run_go(self._made, LONGEST_CALL, most_instants)
         return bool(ended < self._num_jobs + len(self._running))
 
     @property
-    def position(self) -> tuple[float, int, int, int]:
-        """The clock (s), and how many jobs have ended, run and wait."""
-        now, counts = np.empty(1), np.empty(3, np.int64)
+    def position(self) -> PoolPosition:
+        """Where the run is."""
+        now, counts = np.empty(1), np.empty(4, np.int64)
         engine().pool_run_position(self._made, now, counts)
-        ended, running, waiting = counts.tolist()
-        return float(now[0]), ended, running, waiting
+        return PoolPosition(float(now[0]), *counts.tolist())
 
     def facts(self) -> PoolFacts:
         """Return what has happened in a run that is over."""
@@ -164,10 +174,13 @@ class PoolRun:
 
 
 def _keys(jobs: Sequence[Job], order: OrderName) -> Floats:
-    """Return numbers that order jobs as an order of the queue does, whose keys may be anything that compares."""
+    """Return numbers that order jobs as an order of the queue does, whose keys may be anything that compares.
+
+    It sees them as their users describe them.
+    """
     if order == "fcfs":
         return np.zeros(len(jobs))
-    keys = [*map(FIXED_ORDERS[order], jobs)]
+    keys = [*map(FIXED_ORDERS[order], map(as_described, jobs))]
     places = sorted(range(len(keys)), key=keys.__getitem__)
     numbers = np.zeros(len(keys))
     numbers[places] = np.cumsum([0, *(keys[one] < keys[next_] for one, next_ in pairwise(places))][: len(keys)])

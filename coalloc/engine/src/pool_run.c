@@ -14,7 +14,7 @@ typedef struct {
 } estimate;
 
 struct pool_run {
-    int64_t num_jobs, num_running_first, num_processors, passing;
+    int64_t num_jobs, num_held, num_processors, passing; /* held: by jobs that run already, behind the others */
     bool is_per_event, are_killed;
     double tolerance, latest, share;
     const int64_t *order, *tasks;
@@ -27,7 +27,8 @@ struct pool_run {
     estimate *running;
     int64_t *heap, num_expected; /* jobs whose ends are expected */
     int64_t *started, *place_of, num_started, *steps, num_steps;
-    double num_passes, pass_seconds, longest_pass;
+    int64_t num_instants, num_passes;
+    double pass_seconds, longest_pass;
     arena kept;
 };
 
@@ -177,15 +178,14 @@ static reservation reserved(const pool_run *p, int64_t size) {
     return (reservation){since, room - size};
 }
 
-/* Start a job that does not delay the first that waits; return whether it does not. */
-static bool starts_beside(pool_run *p, int64_t job, reservation *kept) {
+/* Start a job that fits, unless it delays the first that waits. */
+static void start_beside(pool_run *p, int64_t job, reservation *kept) {
     const int64_t size = p->tasks[job];
     if (p->now + p->estimates[job] > kept->start) {
-        if (size > kept->spare) return false;
+        if (size > kept->spare) return;
         kept->spare -= size;
     }
     start(p, job);
-    return true;
 }
 
 static void backfill(pool_run *p, int64_t head) {
@@ -198,7 +198,7 @@ static void backfill(pool_run *p, int64_t head) {
         if (p->has_started[list[k]] || list[k] == p->waiting[head]) continue;
         if (!is_reserved) kept = reserved(p, p->sizes[head]);
         is_reserved = true;
-        starts_beside(p, list[k], &kept);
+        start_beside(p, list[k], &kept);
     }
 }
 
@@ -252,7 +252,8 @@ static bool advance(pool_run *p) {
 
 int64_t pool_run_go(pool_run *p, double seconds, int64_t instants) {
     const double until = clock_now() + seconds;
-    for (int64_t made = 0; made < instants && advance(p); made++) {
+    while (p->num_instants < instants && advance(p)) {
+        p->num_instants++;
         if (p->num_waiting) {
             const double began = clock_now();
             decide(p);
@@ -261,14 +262,14 @@ int64_t pool_run_go(pool_run *p, double seconds, int64_t instants) {
             p->pass_seconds += passed;
             p->longest_pass = later(p->longest_pass, passed);
         }
-        if (made % INSTANTS_UNSEEN == INSTANTS_UNSEEN - 1 && clock_now() > until) break;
+        if (p->num_instants % INSTANTS_UNSEEN == 0 && clock_now() > until) break;
     }
     return p->num_ended;
 }
 
-int64_t pool_run_position(const pool_run *p, double now[1], int64_t counts[3]) {
+int64_t pool_run_position(const pool_run *p, double now[1], int64_t counts[4]) {
     now[0] = p->now;
-    counts[0] = p->num_ended, counts[1] = p->num_running, counts[2] = p->num_waiting;
+    counts[0] = p->num_ended, counts[1] = p->num_running, counts[2] = p->num_waiting, counts[3] = p->num_instants;
     return 0;
 }
 
@@ -276,13 +277,13 @@ int64_t pool_run_read(
     const pool_run *p, int64_t num_jobs, int64_t num_running, double *starts, double *ends, uint8_t *killed,
     int64_t *started, int64_t *steps, double passes[3]) {
     if (num_jobs != p->num_jobs) return FAULT(OUT_OF_RANGE, 1);
-    if (num_running != p->num_running_first || p->num_ended < num_jobs + num_running) return FAULT(OUT_OF_ORDER, 2);
+    if (num_running != p->num_held || p->num_ended < num_jobs + num_running) return FAULT(OUT_OF_ORDER, 2);
     memcpy(starts, p->starts, (size_t)num_jobs * sizeof(double));
     memcpy(ends, p->ends, (size_t)num_jobs * sizeof(double));
     memcpy(killed, p->killed, (size_t)num_jobs);
     memcpy(started, p->started, (size_t)num_jobs * sizeof(int64_t));
     memcpy(steps, p->steps, (size_t)p->num_steps * sizeof(int64_t));
-    passes[0] = p->num_passes, passes[1] = p->pass_seconds, passes[2] = p->longest_pass;
+    passes[0] = (double)p->num_passes, passes[1] = p->pass_seconds, passes[2] = p->longest_pass;
     return 0;
 }
 
@@ -290,7 +291,7 @@ int64_t pool_run_read(
 
 static void lay_out(pool_run *p) {
     arena *in = &p->kept;
-    const int64_t n = p->num_jobs, all = n + p->num_running_first;
+    const int64_t n = p->num_jobs, all = n + p->num_held;
     KEEP(in, p->order, n);
     KEEP(in, p->arrivals, all);
     KEEP(in, p->tasks, all);
@@ -298,7 +299,7 @@ static void lay_out(pool_run *p) {
     KEEP(in, p->estimates, n);
     KEEP(in, p->keys, n);
     KEEP(in, p->turns, n);
-    KEEP(in, p->running_ends, p->num_running_first);
+    KEEP(in, p->running_ends, p->num_held);
     p->starts = PLACE(in, all, double);
     p->ends = PLACE(in, all, double);
     p->killed = PLACE(in, all, uint8_t);
@@ -311,7 +312,7 @@ static void lay_out(pool_run *p) {
     p->heap = PLACE(in, all + 1, int64_t);
     p->started = PLACE(in, n, int64_t);
     p->place_of = PLACE(in, n, int64_t);
-    p->steps = PLACE(in, 2 * n + p->num_running_first, int64_t);
+    p->steps = PLACE(in, 2 * n + p->num_held, int64_t);
 }
 
 /* Whether jobs are in the order of their arrivals, then of their numbers: then each is there once. */
@@ -332,7 +333,7 @@ static bool are_times(const double *times, int64_t size, double least) {
 }
 
 static int64_t fault_of(const pool_run *p) {
-    const int64_t n = p->num_jobs, all = n + p->num_running_first;
+    const int64_t n = p->num_jobs, all = n + p->num_held;
     int64_t held = 0;
     if (!(p->tolerance >= 0.0)) return FAULT(OUT_OF_RANGE, TOLERANCE);
     if (isnan(p->latest)) return FAULT(NOT_A_NUMBER, LATEST);
@@ -347,7 +348,7 @@ static int64_t fault_of(const pool_run *p) {
     if (!are_times(p->estimates, n, 0.0)) return FAULT(OUT_OF_RANGE, ESTIMATES);
     if (!are_numbers(p->keys, n)) return FAULT(NOT_A_NUMBER, KEYS);
     if (!are_numbers(p->turns, n)) return FAULT(NOT_A_NUMBER, TURNS);
-    if (!are_times(p->running_ends, p->num_running_first, 0.0)) return FAULT(OUT_OF_RANGE, RUNNING_ENDS);
+    if (!are_times(p->running_ends, p->num_held, 0.0)) return FAULT(OUT_OF_RANGE, RUNNING_ENDS);
     return 0;
 }
 
@@ -361,7 +362,7 @@ int64_t pool_run_new(
     if (num_processors < 1 || num_processors > MOST) return FAULT(OUT_OF_RANGE, PROCESSORS);
     if (passing < NONE || passing > EASY_IN_TURN) return FAULT(OUT_OF_RANGE, PASSING);
     const pool_run given = {
-        .num_jobs = num_jobs, .num_running_first = num_running, .num_processors = num_processors, .passing = passing,
+        .num_jobs = num_jobs, .num_held = num_running, .num_processors = num_processors, .passing = passing,
         .is_per_event = is_per_event, .are_killed = are_killed, .tolerance = tolerance, .latest = latest,
         .share = share, .order = order, .arrivals = arrivals, .tasks = tasks, .seconds = seconds,
         .estimates = estimates, .keys = keys, .turns = turns, .running_ends = running_ends, .free = num_processors};

@@ -21,11 +21,11 @@ ENGINE(int64_t) pool_run_new(
     const double keys[num_jobs], const double turns[num_jobs], const double running_ends[num_running]);
 ENGINE(void) pool_run_free(pool_run *of);
 
-/* Go on for so many seconds, and at most so many instants; return how many jobs have ended, the last of them last. */
+/* Go on for so many seconds, up to so many instants in all; return how many jobs have ended. */
 ENGINE(int64_t) pool_run_go(pool_run *of, double seconds, int64_t instants);
 
-/* Write the clock (s), and how many jobs have ended, run and wait; return 0. */
-ENGINE(int64_t) pool_run_position(const pool_run *of, double now[1], int64_t counts[3]);
+/* Write the clock (s), how many jobs have ended, run and wait, and the number of instants; return 0. */
+ENGINE(int64_t) pool_run_position(const pool_run *of, double now[1], int64_t counts[4]);
 
 /* Write what has happened in a run that is over: starts and ends (s), which jobs were killed, the jobs in the order of
    their starts, and all steps: starts, counted from 0, and ends of jobs, behind them (num_jobs + start), and of those
