@@ -109,10 +109,13 @@ def _own(kind: Kind, text: str, options: Mapping[str, Any]) -> Any:
     if not module_name or not class_name:
         raise CoallocError(f"{kind.option}: must be module:Class, got {quoted(text)}")
     found = _class_in(_imported(module_name, kind), class_name, kind)
+    signature = inspect.signature(found)
     try:
-        inspect.signature(found).bind(**options)
+        signature.bind(**options)
     except TypeError as error:
-        raise CoallocError(f"{visible(text)}{inspect.signature(found)}: {error}") from None
+        untyped = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+        shown = signature.replace(parameters=untyped, return_annotation=signature.empty)
+        raise CoallocError(f"{visible(text)}{shown}: {error}") from None
     with faults_of(text, found):
         made = found(**options)
         is_of_kind = isinstance(made, kind.types)

@@ -16,7 +16,7 @@ class Widest:
 
     scope = "platform"
 
-    def __init__(self, at_most, order=None):
+    def __init__(self, at_most: int, order: object = None) -> None:
         if at_most < 0:
             raise ValueError("at_most is a number of jobs")
         self.at_most = at_most
