@@ -36,6 +36,11 @@ FEATURE_SIZE = SmallSize(max_jobs=4, max_slots=18)
 MIXED = ("limits", "max_clusters", "min_tasks_per_cluster", "slices", "level", "lags", *DECLARED)
 """Features and constraints that tie jobs to each other, or the parts of a job."""
 
+MOST_LAGS = 1.5
+"""Mean lags of a job of a larger instance, to each of the others in equal shares."""
+LARGEST_MEAN = 60.0
+"""Mean reference run time, s, above which lags are longer than those of small instances."""
+
 T = TypeVar("T", NodeGroup, Cluster)
 
 Draw = Callable[[np.random.Generator, Instance], Instance]
@@ -331,12 +336,13 @@ def _with_limits(rng: np.random.Generator, instance: Instance) -> Instance:
 def _with_lags(rng: np.random.Generator, instance: Instance) -> Instance:
     """Return an instance in which some jobs have lags to those before them in a random order, or start with them."""
     order = [instance.jobs[j].id for j in rng.permutation(len(instance.jobs)).tolist()]
+    unit = max(1.0, instance.mean_base_time / LARGEST_MEAN)
     earlier = {run.job.id: ("start", "end") if run.start > 0.0 else ("end",) for run in instance.running}
     lags = dict[str, list[Lag]]()
     for name in order:
         for other, times in earlier.items():
-            if rng.random() < 0.3:
-                lags.setdefault(name, []).append(_lag(rng, other, times))
+            if rng.random() < min(0.3, MOST_LAGS / len(order)):
+                lags.setdefault(name, []).append(_lag(rng, other, times, unit))
         earlier[name] = ("start", "end")
     for name, found in lags.items():
         jobs = [job.replace(lags=found) if job.id == name else job for job in instance.jobs]
@@ -344,16 +350,19 @@ def _with_lags(rng: np.random.Generator, instance: Instance) -> Instance:
     return instance
 
 
-def _lag(rng: np.random.Generator, other: str, times: Sequence[str]) -> Lag:
-    """Return a lag to another job: the same start, a minimal lag, both, or at most so much later or earlier."""
+def _lag(rng: np.random.Generator, other: str, times: Sequence[str], unit: float) -> Lag:
+    """Return a lag to another job: the same start, a minimal lag, both, or at most so much later or earlier.
+
+    ``unit`` is what a second of a small instance is here, s.
+    """
     kind = rng.random()
     if kind < 0.25 and "start" in times:
         return Lag(other, "start", 0.0, 0.0)
     from_: Literal["start", "end"] = "end" if rng.random() < 0.5 or "start" not in times else "start"
-    least = round(float(rng.choice((0.0, 5.0, rng.uniform(0.0, 15.0)))), 1)
+    least = unit * round(float(rng.choice((0.0, 5.0, rng.uniform(0.0, 15.0)))), 1)
     if kind < 0.6:
         return Lag(other, from_, least)
-    return Lag(other, from_, least if kind < 0.8 else -least, least + float(rng.choice((5.0, 20.0, 60.0))))
+    return Lag(other, from_, least if kind < 0.8 else -least, least + unit * float(rng.choice((5.0, 20.0, 60.0))))
 
 
 DRAWS: Mapping[str, Draw] = {
