@@ -258,7 +258,7 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cpsat, "start_worker", Worker)
     without(monkeypatch, branch_and_bound.METHOD.name)
     monkeypatch.setattr(with_cpsat, "_may_begin", lambda _: False)
-    monkeypatch.setattr(list_annealing, "anneal_in_rounds", interrupted)
+    monkeypatch.setattr(list_annealing, "_anneal_in_rounds", interrupted)
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2)
     assert result.stopped_by == "interrupt"
     assert len(ended) == 1

@@ -32,7 +32,6 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.constraint_tables import constraints_of, firsts_of, spend
 from coalloc.solvers.search.problem_tables import Tables
-from coalloc.solvers.search.rounds import anneal_in_rounds
 from coalloc.solvers.traits import LARGE, Trait
 
 Floats = NDArray[np.float64]
@@ -44,6 +43,12 @@ MOST_ENTRIES = 20_000
 """Jobs times classes up to which a list is decoded often enough."""
 ROUNDS, BRIEF_ROUNDS = 8, 3
 """Rounds at most, and of the brief annealing before the tree of a sum."""
+LONGER = 4
+"""How many times as long each round is as the one before."""
+FRAME = 0.9
+"""Share of the time left that the last round is planned to take."""
+STALE = 100
+"""Steps in vain, per cube of the number of jobs, after which it ends: what moves there are grows with their square."""
 ASKED = 2
 """What it returns where it asks."""
 HEATS = {True: (1.5, 0.004), False: (0.05, 0.001)}
@@ -329,18 +334,32 @@ def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
 
 def _run(incumbent: Incumbent) -> None:
     """Anneal in rounds from the best assignments; of sums briefly before the tree."""
-    problem, seed = incumbent.problem, incumbent.state.options.seed + incumbent.attempt
+    seed = incumbent.state.options.seed + incumbent.attempt
     annealing = annealing_in(incumbent, Costs.of(incumbent.criterion), seed)
     annealing.consider_all(incumbent.best, incumbent.deadline)
-    if not annealing.is_movable:
-        return  # out of time, say
+    if annealing.is_movable:  # not out of time, say
+        _anneal_in_rounds(incumbent, annealing, BRIEF_ROUNDS if incumbent.round == 0 else ROUNDS)
 
-    def round_of(steps: int, deadline: float) -> list[Assignment]:
-        annealing.round(steps, deadline)
-        return annealing.best()[2]
 
-    most = BRIEF_ROUNDS if incumbent.round == 0 else ROUNDS
-    anneal_in_rounds(incumbent, round_of, first=FIRST_ROUND * len(problem.jobs), most=most, name=METHOD.name)
+def _anneal_in_rounds(incumbent: Incumbent, annealing: ListAnnealing, most: int) -> None:
+    """Anneal in rounds, ``most`` at most: one only where work is limited.
+
+    Each is longer than the one before, the last as long as the time that is left allows. Where jobs are so few that all
+    moves have been tried many times in vain, other methods get that time.
+    """
+    num_jobs = len(incumbent.problem.jobs)
+    steps, value, in_vain = incumbent.limited(FIRST_ROUND * num_jobs), annealing.value, 0
+    for _ in range(most if incumbent.state.options.work_limit is None else 1):
+        began = time.perf_counter()
+        annealing.round(steps, incumbent.deadline)
+        spent = max(1e-9, time.perf_counter() - began)
+        incumbent.take(annealing.best()[2], METHOD.name)
+        in_vain = in_vain + steps if annealing.value >= value else 0
+        value = annealing.value
+        fitting = int(FRAME * incumbent.time_left / spent * steps)
+        if incumbent.is_closed or fitting < steps or in_vain > STALE * num_jobs**3:
+            return
+        steps = fitting if fitting < LONGER * (LONGER + 1) * steps else LONGER * steps
 
 
 def _accepts(incumbent: Incumbent) -> bool:

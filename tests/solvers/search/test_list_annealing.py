@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from coalloc.instance.windows import Window
 from coalloc.objectives import Criterion
 from coalloc.objectives.objective import RegularObjective
 from coalloc.objectives.piecewise import PiecewiseLinear
-from coalloc.problem import Problem, discretise
+from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, book, list_schedule
 from coalloc.solvers import list_schedules, portfolio
@@ -350,3 +352,32 @@ def test_solve_takes_its_schedules(monkeypatch, constraints):
         result = coalloc.solve(instance, objective="total-response-time", work_limit=2_000, constraints=constraints)
         assert result.trace[-1].source == METHOD.name
         assert coalloc.check(instance, result.schedule, constraints=constraints) == []
+
+
+@pytest.mark.parametrize(("num_jobs", "better_until", "rounds"), [(3, 0, 3), (3, 5, 6), (8, 0, 4), (100, 0, 8)])
+def test_moves_that_were_often_tried_in_vain_end_it(num_jobs: int, better_until: int, rounds: int) -> None:
+    # Rounds of 100 n, 400 n, ... steps end when more than 100 n^3 were in vain. 3 jobs: 300 + 1,200 + 4,800 > 2,700, or
+    # all 307,200 of the round behind five that were not. 8 jobs: 68,000 > 51,200. 100 jobs: all eight rounds.
+    lengths: list[int] = []
+
+    class Annealing:
+        value = 100.0
+
+        def round(self, steps: int, _: float) -> None:
+            lengths.append(steps)
+            self.value -= len(lengths) <= better_until
+
+        def best(self) -> tuple[None, None, list[Assignment]]:
+            return None, None, []
+
+    incumbent: Any = SimpleNamespace(
+        problem=SimpleNamespace(jobs=range(num_jobs)),
+        state=SimpleNamespace(options=SimpleNamespace(work_limit=None)),
+        limited=lambda steps: steps,
+        take=lambda *_: None,
+        deadline=0.0,
+        time_left=1e6,
+        is_closed=False,
+    )
+    list_annealing._anneal_in_rounds(incumbent, Annealing(), 8)
+    assert lengths == [100 * num_jobs * 4**k for k in range(rounds)]
