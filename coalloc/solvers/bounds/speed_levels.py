@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Problem
+from coalloc.solvers.backends.dense_lp import DenseLp
 
 Rooms = Sequence[int]
 """Processors in each of the sets of classes that speed levels have, shape ``(num_sets,)``."""
@@ -76,8 +77,6 @@ class LevelBound:
 
     def _best_prices(self, rooms: Rooms) -> list[float]:
         """Return the prices at which the bound is greatest, s."""
-        from scipy.optimize import linprog  # only where processors are scarce, for it loads slowly
-
         problem = self._problem
         columns = [
             (j, level.duration, around)
@@ -90,10 +89,12 @@ class LevelBound:
         tasks = np.array(
             [[problem.jobs[j].tasks * float(i in around) for j, _, around in columns] for i in range(len(rooms))]
         )
-        found = linprog(times, A_ub=tasks, b_ub=rooms, A_eq=once, b_eq=np.ones(len(once)), method="highs-ds")
-        if not found.success:
+        lower = np.append(np.full(len(rooms), -np.inf), np.ones(len(once)))
+        upper = np.append(np.array(rooms, dtype=float), np.ones(len(once)))
+        found = DenseLp(times, np.vstack([tasks, once]), lower, upper, np.full(len(times), np.inf)).solve()
+        if found is None:
             return [0.0] * len(rooms)  # there is no room for all, as a search will find
-        return [max(0.0, -float(dual)) * longest for dual in found.ineqlin.marginals]
+        return [max(0.0, -dual) * longest for dual in found.duals[: len(rooms)].tolist()]
 
 
 def _sums_of_rest(tasks: Sequence[int]) -> list[int]:

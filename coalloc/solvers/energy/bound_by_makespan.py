@@ -16,7 +16,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from coalloc.instance import Job
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, slots_down, slots_up
 from coalloc.models.energy_rates import node_rates
 from coalloc.problem import Problem
+from coalloc.solvers.backends.dense_lp import DenseLp
 from coalloc.solvers.bounds.simple import simple_bound
 
 SUFFIXES = 8
@@ -156,7 +157,7 @@ class EnergyByMakespan:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Programme:
     """min ``joules v + idle M`` with ``sum v = demand``, ``0 <= v <= most`` and ``factors v <= grown M - lost``.
 
@@ -186,27 +187,30 @@ class Programme:
 
     def _prices(self, makespan: float) -> Floats:
         """Return prices of the rows, J per core-second; any that are not negative make a valid line."""
-        from scipy.optimize import linprog  # both load slowly
-        from scipy.sparse import csr_matrix
+        worst = float(self.joules.max(axis=1, initial=0.0) @ self.demand)
+        self._lp.price(self._num_places, LATE * (worst / max(makespan, 1e-300) + self.idle))
+        self._lp.limit(self.grown * makespan - self.lost)
+        found = self._lp.solve()
+        return np.zeros(len(self.grown)) if found is None else np.maximum(0.0, -found.duals[: len(self.grown)])
 
+    @cached_property
+    def _num_places(self) -> int:
+        """Number of columns for parts of jobs; the one behind them is the time beyond the makespan, s."""
+        return int(np.count_nonzero(self.most))
+
+    @cached_property
+    def _lp(self) -> DenseLp:
         num_jobs, num_kinds = self.joules.shape
-        late = LATE * (float(self.joules.max(axis=1, initial=0.0) @ self.demand) / max(makespan, 1e-300) + self.idle)
         places = np.flatnonzero(self.most.ravel() > 0.0)
-        rows = csr_matrix(np.column_stack([self.factors.reshape(len(self.grown), -1)[:, places], -self.grown]))
-        ones, columns = np.ones(len(places)), np.arange(len(places))
-        jobs = csr_matrix((ones, (places // num_kinds, columns)), shape=(num_jobs, len(places) + 1))
-        found: Any = linprog(  # type: ignore[call-overload]
-            np.append(self.joules.ravel()[places], late),
-            A_ub=rows,
-            b_ub=self.grown * makespan - self.lost,
-            A_eq=jobs,
-            b_eq=self.demand,
-            bounds=[*((0.0, most) for most in self.most.ravel()[places]), (0.0, None)],
+        room = np.column_stack([self.factors.reshape(len(self.grown), -1)[:, places], -self.grown])
+        jobs = np.column_stack([places // num_kinds == np.arange(num_jobs)[:, None], np.zeros(num_jobs)])
+        return DenseLp(
+            np.append(self.joules.ravel()[places], 0.0),
+            np.vstack([room, jobs]),
+            np.append(np.full(len(room), -np.inf), self.demand),
+            np.append(np.full(len(room), np.inf), self.demand),
+            np.append(self.most.ravel()[places], np.inf),
         )
-        if found.status != 0:
-            return np.zeros(len(self.grown))
-        prices: Floats = np.maximum(0.0, -np.asarray(found.ineqlin.marginals))
-        return prices
 
 
 def _seconds_on(problem: Problem, shape: Job, classes: Sequence[int]) -> Floats:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from coalloc.models.energy_costs import Costs
 from coalloc.models.energy_sets import node_jobs
 from coalloc.problem import Problem
 from coalloc.rules.node_sets import NodeJobs, ends_of_counts
+from coalloc.solvers.backends.dense_lp import DenseLp
 
 LEFT_OUT = 1e3
 """Joules of a job that no node holds, in those of all jobs at their dearest: where not all fit, the bound is steep."""
@@ -89,21 +89,17 @@ class Patterns:
 
     def _prices(self, done: NDArray[np.bool_]) -> Floats:
         """Return a price for a job of each kind, J, by the programme (D7); any prices give a bound."""
-        from scipy.optimize import linprog  # both load slowly
-        from scipy.sparse import csr_matrix
-
         num_kinds, num_nodes = len(self.demand), len(self.supply)
-        held = np.hstack([self.counts[done].T, np.eye(num_kinds)])
         chosen = self.node[done] == np.arange(num_nodes)[:, None]
-        found: Any = linprog(  # type: ignore[call-overload]
-            np.concatenate([self.joules[done], np.full(num_kinds, self.left_out)]),
-            A_ub=csr_matrix(np.hstack([chosen, np.zeros((num_nodes, num_kinds))])),
-            b_ub=self.supply,
-            A_eq=csr_matrix(held),
-            b_eq=self.demand,
-        )
-        prices: Floats = np.asarray(found.eqlin.marginals) if found.status == 0 else np.zeros(num_kinds)
-        return prices
+        rows = [
+            np.hstack([chosen, np.zeros((num_nodes, num_kinds))]),
+            np.hstack([self.counts[done].T, np.eye(num_kinds)]),
+        ]
+        costs = np.concatenate([self.joules[done], np.full(num_kinds, self.left_out)])
+        lower = np.concatenate([np.full(num_nodes, -np.inf), self.demand])
+        upper = np.concatenate([self.supply, self.demand])
+        found = DenseLp(costs, np.vstack(rows), lower, upper, np.full(len(costs), np.inf)).solve()
+        return np.zeros(num_kinds) if found is None else found.duals[num_nodes:]
 
 
 class EnergyByPatterns:
