@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.problem.allocations import MAX_MODES
 from coalloc.problem.choices import NotTogetherRow, TimeSumRow
 from coalloc.problem.problem import Problem
 
@@ -72,6 +73,8 @@ def _is_apart(problem: Problem, one: int, other: int) -> bool:
     """Return whether two jobs never run at one time: a row says so, or no two of their modes fit together."""
     if any(isinstance(row, NotTogetherRow) and {one, other} <= set(row.members) for row in problem.rows):
         return True
+    if problem.allocations.number > MAX_MODES:
+        return False
     modes = problem.modes[one], problem.modes[other]
     if not 0 < len(modes[0]) * len(modes[1]) <= MOST_PAIRS:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import coalloc
-from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.instance import Cluster, Instance, Job, Lag, NodeGroup, Platform
 from coalloc.instance.constraints import NotTogether, TimeRow
 from coalloc.problem import discretise
 from coalloc.problem.differences import contradicting_jobs
@@ -50,3 +50,11 @@ def test_a_message_names_the_jobs():
     rows = [lag("J2", "J1", 0.0), lag("J1", "J2", -5.0)]
     result = coalloc.solve(on_two_nodes(2, 2, 1), constraints=rows)
     assert result.message == "no starts of 'J1', 'J2' satisfy the time lags between jobs"
+
+
+def test_jobs_with_more_allocations_than_are_listed_are_solved():
+    # 40 tasks on eight nodes of 16 processors with different resources have far more than 200,000 allocations.
+    nodes = [NodeGroup(1, power=1.0, cores=16, resources={"disk": float(number)}) for number in range(8)]
+    jobs = [Job("J1", 40, 10.0), Job("J2", 40, 20.0, lags=[Lag("J1", "start", 0.0, 0.0)])]
+    result = coalloc.solve(Instance(Platform([Cluster("C1", nodes, 100.0)]), jobs), time_limit=20.0)
+    assert (result.status, result.objective) == ("optimal", 20.0)
