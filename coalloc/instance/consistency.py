@@ -21,7 +21,7 @@ from coalloc.documents.sentences import shown
 from coalloc.documents.text import quoted
 from coalloc.instance import read
 from coalloc.instance.features import FEATURES
-from coalloc.instance.features.feature import Stated
+from coalloc.instance.features.feature import Feature, Stated
 from coalloc.instance.processor_names import MAX_PROCESSORS, NO_NUMBER, ProcessorNames, Range
 from coalloc.instance.rounding import capacity_limit
 
@@ -120,8 +120,9 @@ def workload_faults(instance: object) -> list[Fault]:
     processors = read.num_processors(platform)
     if processors is not None:
         faults += _size_faults(jobs, processors)
-    given = Stated(_saying(jobs), ids, len(jobs), running, platform, read.listed(instance, "limits"))
-    faults += [fault for feature in FEATURES.values() for fault in feature.faults(given)]
+    given = Stated((), ids, len(jobs), running, platform, read.listed(instance, "limits"))
+    for feature, saying in _saying(jobs):
+        faults += feature.faults(given._replace(jobs=saying))
     return faults + _running_faults(running, read.clusters(platform)) + shared_workload_faults(instance)
 
 
@@ -139,10 +140,24 @@ def _size_faults(jobs: Sequence[object], processors: int) -> list[Fault]:
     ]
 
 
-def _saying(jobs: Sequence[Any]) -> list[tuple[int, Any]]:
-    """Return the jobs, with their places, that may say something of others or of where they run: few of most."""
+def _saying(jobs: Sequence[Any]) -> Iterator[tuple[Feature, list[tuple[int, Any]]]]:
+    """Yield each feature with the jobs, and their places, that may state it: few of most."""
+    features = [feature for feature in FEATURES.values() if feature.has_faults]
     if isinstance(jobs, Columns):
-        return [*jobs.stating(SAYING)]
+        yield from ((feature, [*jobs.stating(_fields_of_jobs(feature))]) for feature in features)
+    else:
+        objects = _saying_objects(jobs)
+        yield from ((feature, objects) for feature in features)
+
+
+def _fields_of_jobs(feature: Feature) -> list[str]:
+    """Return the fields in which a job states a feature, be it of one of its shapes."""
+    own = [field.removeprefix("Job.") for field in feature.fields if field.startswith("Job.")]
+    return own + ["shapes"] * any(field.startswith("Shape.") for field in feature.fields)
+
+
+def _saying_objects(jobs: Sequence[Any]) -> list[tuple[int, Any]]:
+    """Return the jobs, with their places, that may say something of others or of where they run."""
     said_by = attrgetter(*SAYING)
     try:
         return [(i, job) for i, job in enumerate(jobs) if any(said_by(job))]
