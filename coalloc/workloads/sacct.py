@@ -19,6 +19,7 @@ from coalloc.documents.columns import Columns
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
+from coalloc.system.garbage import no_collection
 from coalloc.workloads.sacct_records import Drop, SacctRecord, Unit, read_records
 from coalloc.workloads.swf import Broken, chosen_platform, no_jobs, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord
@@ -118,15 +119,18 @@ class _Reading:
 
     def read(self) -> None:
         """Read all; raise where lines are broken and may not be."""
-        for id, found in read_records(self.source, self.options.unit, self.options.partition):
+        for line in read_records(self.source, self.options.unit, self.options.partition):
+            found = line.found
             if isinstance(found, Fault):
                 self.note_broken(found)
                 continue
             self.num_records += 1
             if isinstance(found, Drop):
                 self.dropped[found] += 1
+            elif found.run is None:
+                self.dropped[Drop.STILL_RUNNING] += 1
             else:
-                self.add(id, found)
+                self.add(found)
         if self.broken and self.options.broken == "error":
             raise InstanceError(with_remedy(self.broken), self.source)
 
@@ -136,13 +140,13 @@ class _Reading:
         if len(self.broken) < MAX_FAULTS:
             self.broken.append(fault)
 
-    def add(self, id: str, record: SacctRecord) -> None:
+    def add(self, record: SacctRecord) -> None:
         """Keep the last run of a job."""
-        before = self.records.get(id)
+        before = self.records.get(record.id)
         if before is not None:
             self.dropped[Drop.REQUEUED] += 1
         if before is None or record.start >= before.start:
-            self.records[id] = record
+            self.records[record.id] = record
 
     def ruled(self) -> list[_Ruled]:
         """Return the jobs in the order of their arrivals."""
@@ -152,7 +156,7 @@ class _Reading:
     def _ruled(self, record: SacctRecord) -> _Ruled | None:
         """Return the job of a record, None where it is dropped."""
         job, changes = apply_rules(
-            _as_swf(record), self.platform.num_processors, invalid="drop", oversize=self.options.oversize
+            as_swf(record), self.platform.num_processors, invalid="drop", oversize=self.options.oversize
         )
         if job is None:
             self.dropped.update(changes)
@@ -164,11 +168,11 @@ class _Reading:
         return _Ruled(record, job, min(asked, record.start))
 
 
-def _as_swf(record: SacctRecord) -> SwfRecord:
+def as_swf(record: SacctRecord) -> SwfRecord:
     """Return what the rules look at."""
     return NOTHING_KNOWN._replace(
         submit=record.submit,
-        run=record.run,
+        run=record.run or 0.0,
         allocated_processors=record.allocated,
         requested_processors=record.requested,
         requested_time=-1.0 if record.limit is None else record.limit,
@@ -186,7 +190,8 @@ def read_sacct_with_report(
         The file cannot be read, is none, lacks fields, or has lines that are broken (see ``SacctOptions.broken``).
     """
     reading = _Reading(os.fspath(path), platform, options)
-    reading.read()
+    with no_collection():
+        reading.read()
     jobs, columns = reading.ruled(), no_jobs() | {"memory": []}
     epoch = min((ruled.arrival for ruled in jobs), default=0.0)
     for ruled in jobs:
@@ -202,8 +207,8 @@ def read_sacct_with_report(
         reading.source,
         reading.num_records,
         len(jobs),
-        _in_order(reading.dropped, (*Drop, *Change)),
-        _in_order(reading.changed, (*Arrival, *Change)),
+        in_order(reading.dropped, (*Drop, *Change)),
+        in_order(reading.changed, (*Arrival, *Change)),
         reading.broken,
         reading.num_broken,
         epoch,
@@ -226,7 +231,7 @@ def _job(ruled: _Ruled, epoch: float, platform: Platform) -> Job:
     )
 
 
-def _in_order(counts: Mapping[str, int], order: Sequence[str]) -> dict[str, int]:
+def in_order(counts: Mapping[str, int], order: Sequence[str]) -> dict[str, int]:
     """Return the counts that there are, in an order."""
     return {reason: counts[reason] for reason in order if counts.get(reason)}
 
