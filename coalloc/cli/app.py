@@ -22,6 +22,7 @@ from coalloc.cli import (
     examples,
     explain,
     generate,
+    import_slurm,
     merge,
     policies,
     schema,
@@ -88,6 +89,7 @@ app.command(epilog=audit.EXAMPLES, cls=Command)(audit.audit)
 app.add_typer(study.app)
 app.command(epilog=generate.EXAMPLES, cls=Command)(generate.generate)
 app.command(epilog=convert.EXAMPLES, cls=Command)(convert.convert)
+app.add_typer(import_slurm.app)
 app.command(epilog=merge.EXAMPLES, cls=Command)(merge.merge)
 app.command(epilog=policies.EXAMPLES, cls=Command)(policies.policies)
 app.command(epilog=solvers.EXAMPLES, cls=Command)(solvers.solvers)

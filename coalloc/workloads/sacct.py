@@ -170,13 +170,9 @@ class _Reading:
 
 def as_swf(record: SacctRecord) -> SwfRecord:
     """Return what the rules look at."""
-    return NOTHING_KNOWN._replace(
-        submit=record.submit,
-        run=record.run or 0.0,
-        allocated_processors=record.allocated,
-        requested_processors=record.requested,
-        requested_time=-1.0 if record.limit is None else record.limit,
-    )
+    limit = -1.0 if record.limit is None else record.limit
+    run, unknown = record.run or 0.0, NOTHING_KNOWN[9:]
+    return SwfRecord(0, record.submit, -1, run, record.allocated, -1, -1, record.requested, limit, *unknown)
 
 
 def read_sacct_with_report(

@@ -41,6 +41,7 @@ RUNNING = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "RESIZING", "CONFIGUR
 """States in which a job has not ended."""
 
 JOB = re.compile(r"(?P<number>\d+(?:_(?:\d+|\[.*\]))?(?:\+\d+)?)(?P<step>\..+)?")
+DELIMITER = re.compile(r"\w+([^\w\s]+)\w")
 MEMORY = re.compile(r"(?P<amount>\d+(?:\.\d+)?)(?P<prefix>[KMGTP]?)(?P<per>[cn]?)")
 MEGABYTES = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 
@@ -105,6 +106,7 @@ def read_records(path: str, unit: Unit, partition: str | None) -> Iterator[Recor
     """
     lines = ((number, line) for number, line in numbered_lines(path) if line)
     number, first = next(lines, (1, b""))
+    delimiter = delimiter_of(first)
     names = _names(first)
     if "JobID" not in names:
         sentence = "must list the field names (JobID|Submit|Start|End|...), as sacct --parsable2 prints them"
@@ -113,7 +115,8 @@ def read_records(path: str, unit: Unit, partition: str | None) -> Iterator[Recor
     missing = list(_missing(names, unit))
     if missing:
         raise InstanceError([Fault(f"line {number}", f"must contain the field {field}") for field in missing], path)
-    parser = _Parser(names, unit, partition)
+    ends = first.endswith(delimiter.encode())
+    parser = _Parser(names, delimiter, ends, unit, partition)
     for number, line in lines:
         try:
             yield RecordLine(number, *parser.record(line.decode(errors="replace")))
@@ -123,7 +126,14 @@ def read_records(path: str, unit: Unit, partition: str | None) -> Iterator[Recor
 
 def _names(line: bytes) -> list[str]:
     """Return the fields that a line names; ``--parsable`` leaves an empty one behind the last."""
-    return line.decode(errors="replace").removeprefix("\ufeff").rstrip("|").split("|")
+    delimiter = delimiter_of(line)
+    return line.decode(errors="replace").removeprefix("\ufeff").removesuffix(delimiter).split(delimiter)
+
+
+def delimiter_of(line: bytes) -> str:
+    """Return what separates the fields that a line names: a bar, or what ``--delimiter`` says."""
+    match = DELIMITER.match(line.decode(errors="replace").removeprefix("\ufeff"))
+    return match[1] if match else "|"
 
 
 def _missing(names: Sequence[str], unit: Unit) -> Iterator[str]:
@@ -137,16 +147,21 @@ def _missing(names: Sequence[str], unit: Unit) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Parser:
-    """What makes records of lines: the fields in their order, what is counted, and the partition that is wanted."""
+    """What makes records of lines: the fields in their order, what is counted, and the partition that is wanted.
+
+    ``has_end``: the delimiter stands behind the last field, too (``--parsable``).
+    """
 
     names: Sequence[str]
+    delimiter: str
+    has_end: bool
     unit: Unit
     partition: str | None
 
     def record(self, line: str) -> tuple[SacctRecord | Drop, Mapping[str, str]]:
         """Return what is on a line, and its fields."""
-        texts = line.split("|")
-        if len(texts) == len(self.names) + 1 and not texts[-1]:
+        texts = line.split(self.delimiter)
+        if self.has_end and not texts[-1]:
             texts.pop()
         if len(texts) != len(self.names):
             raise LineError(f"must have {len(self.names)} fields, as in the first line, got {len(texts)}")

@@ -128,9 +128,10 @@ def generic_resources(field: str, text: str) -> dict[str, float]:
     for entry in re.sub(r"\([^)]*\)", "", "" if text in UNKNOWN else text).split(","):
         name, *kind = entry.split(":")
         number = amount(field, kind.pop()) if kind and AMOUNT.fullmatch(kind[-1]) else 1.0
-        if entry and (not name or len(kind) > 2):
+        is_consumed = "no_consume" not in kind
+        if entry and (not name or len(kind) > 1 + (not is_consumed)):
             raise FieldError(field, "a list such as gpu:a100:4,gpu:v100:2", text)
-        if entry and "no_consume" not in kind:
+        if entry and is_consumed:
             for key in (f"gres/{name}", *(f"gres/{name}:{k}" for k in kind)):
                 found[key] = found.get(key, 0.0) + number
     return found

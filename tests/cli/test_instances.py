@@ -361,3 +361,26 @@ def test_an_export_of_slurm_becomes_a_trace_with_its_waits(tmp_path):
     assert job.split()[2:5] == ["30", "70", "2"]
     began = next(float(line.split(":")[1]) for line in lines if line.startswith("; UnixStartTime"))
     assert began + float(job.split()[1]) == 86400.0
+
+
+def test_import_slurm_writes_the_instance_and_the_recorded_schedule(tmp_path):
+    write(tmp_path / "slurm.conf", "NodeName=n[1-2] CPUs=2\nPartitionName=all Nodes=ALL\n")
+    head = "JobID|User|State|Submit|Start|End|NCPUS|NodeList\n"
+    times = "2026-10-01T00:00:00|2026-10-01T00:01:00|2026-10-01T00:02:00"
+    export = write(tmp_path / "log.txt", f"{head}1|ann|COMPLETED|{times}|4|n[1-2]\n")
+    instance, schedule = tmp_path / "i.json", tmp_path / "s.json"
+    files = ("--sacct", export, "--slurm-conf", tmp_path / "slurm.conf")
+    made = run("import", "slurm", *files, "-o", instance, "--schedule", schedule)
+    assert (made.exit_code, made.stdout) == (0, "")
+    assert made.stderr.splitlines()[1:3] == [
+        f"{export}: 1 record read, 1 in the instance",
+        f"{export}: 2 nodes with 4 CPUs in 1 cluster",
+    ]
+    assert made.stderr.splitlines()[-1] == f"{schedule}: 1 of 1 job placed"
+    assert run("check", instance, schedule).exit_code == 0
+    write(tmp_path / "slurm.conf", "NodeName=n1 CPUs=x\n")
+    broken = run("import", "slurm", *files)
+    assert (broken.exit_code, broken.stderr) == (
+        2,
+        f"{tmp_path / 'slurm.conf'}: line 1: cpus must be an integer, got 'x'\n",
+    )

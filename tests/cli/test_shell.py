@@ -27,6 +27,7 @@ COMMANDS = (
     "bench",
     "generate",
     "convert",
+    "import",
     "merge",
     "policies",
     "schema",

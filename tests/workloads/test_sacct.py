@@ -131,6 +131,13 @@ def test_other_fields_that_say_the_same_will_do(tmp_path):
     assert (job.tasks, job.base_time, job.estimate) == (4, 120.0, 180.0)
 
 
+def test_fields_may_be_separated_by_something_else(tmp_path):
+    # A bar within a field is then none between fields.
+    path = export(tmp_path, row("7", User="a^b").replace("|", "~").replace("^", "|"), head=FIELDS.replace("|", "~"))
+    assert read_sacct(path, 8).jobs[0].user == "a|b"
+    assert is_sacct(str(path))
+
+
 def test_one_partition_alone(tmp_path):
     path = export(tmp_path, row("1"), row("2", Partition="gpu"))
     instance, report = read_sacct_with_report(path, pool(8), SacctOptions(partition="gpu"))
