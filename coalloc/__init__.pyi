@@ -56,5 +56,5 @@ from coalloc.workloads.generators import generate as generate
 from coalloc.workloads.irmasim import read_irmasim as read_irmasim
 from coalloc.workloads.library import example as example
 from coalloc.workloads.library import examples as examples
-from coalloc.workloads.sacct import read_sacct as read_sacct
+from coalloc.workloads.slurm.sacct import read_sacct as read_sacct
 from coalloc.workloads.swf import read_swf as read_swf

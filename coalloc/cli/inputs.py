@@ -56,7 +56,7 @@ def trace_format(file: str) -> Format | None:
         return "swf"
     if not os.path.isfile(file) or file.endswith(INSTANCE_SUFFIXES):
         return None
-    from coalloc.workloads.sacct_records import is_sacct
+    from coalloc.workloads.slurm.sacct_records import is_sacct
 
     return "sacct" if is_sacct(file) else None
 

@@ -42,7 +42,7 @@ from coalloc.studies.audit_windows import History, Window, cut, refuse_unequal, 
 from coalloc.studies.comparison import contestants_of
 from coalloc.studies.interruption import Interrupted
 from coalloc.workloads.logs import Log, read_log
-from coalloc.workloads.sacct_records import Unit
+from coalloc.workloads.slurm.sacct_records import Unit
 from coalloc.workloads.swf import Broken, chosen_platform
 from coalloc.workloads.swf_rules import counted
 

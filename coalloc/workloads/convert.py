@@ -6,7 +6,7 @@ from typing import cast, get_args
 
 from coalloc.documents.storage import FilePath
 from coalloc.instance import CoallocError, Instance, Platform
-from coalloc.workloads.sacct import NOTHING_KNOWN, SacctOptions, SacctReport, read_sacct_with_report
+from coalloc.workloads.slurm.sacct import NOTHING_KNOWN, SacctOptions, SacctReport, read_sacct_with_report
 from coalloc.workloads.swf import Broken, Communication, SwfOptions, SwfReport, read_swf_with_report
 from coalloc.workloads.swf_records import read_header
 from coalloc.workloads.swf_rules import Invalid, Oversize

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from coalloc.documents.storage import FilePath
 from coalloc.instance import Instance, Platform
-from coalloc.workloads.sacct import SacctOptions, read_sacct_with_report
-from coalloc.workloads.sacct_records import Unit, is_sacct
+from coalloc.workloads.slurm.sacct import SacctOptions, read_sacct_with_report
+from coalloc.workloads.slurm.sacct_records import Unit, is_sacct
 from coalloc.workloads.swf import Broken, SwfOptions, read_swf_with_report
 from coalloc.workloads.swf_records import read_header
 

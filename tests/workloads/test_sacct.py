@@ -9,8 +9,8 @@ import pytest
 
 from coalloc import InstanceError, read_sacct
 from coalloc.instance import Cluster, NodeGroup, Platform
-from coalloc.workloads.sacct import SacctOptions, read_sacct_with_report
-from coalloc.workloads.sacct_records import is_sacct
+from coalloc.workloads.slurm.sacct import SacctOptions, read_sacct_with_report
+from coalloc.workloads.slurm.sacct_records import is_sacct
 from coalloc.workloads.swf import pool
 
 FIELDS = "JobID|User|Partition|State|Submit|Eligible|Start|End|Elapsed|Timelimit|NNodes|NCPUS|ReqMem"
@@ -189,6 +189,6 @@ def test_an_export_without_the_fields_is_refused(tmp_path, head, sentences):
 
 def test_what_was_dropped_is_a_warning(tmp_path, caplog):
     path = export(tmp_path, row("7"), row("7.0"))
-    with caplog.at_level(logging.WARNING, logger="coalloc.workloads.sacct"):
+    with caplog.at_level(logging.WARNING, logger="coalloc.workloads.slurm.sacct"):
         read_sacct(path, 8)
     assert [record.getMessage() for record in caplog.records] == [f"{path}: 1 record dropped: job step"]

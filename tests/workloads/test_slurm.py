@@ -9,9 +9,9 @@ import pytest
 
 import coalloc
 from coalloc import CoallocError, InstanceError, Lag, Limit, Shape
-from coalloc.workloads.slurm_lines import Faults, conf_lines
-from coalloc.workloads.slurm_submit import submitted
-from coalloc.workloads.slurm_values import FieldError, generic_resources, hosts, resources, walltime
+from coalloc.workloads.slurm.lines import Faults, conf_lines
+from coalloc.workloads.slurm.submit import submitted
+from coalloc.workloads.slurm.values import FieldError, generic_resources, hosts, resources, walltime
 
 CONF = """\
 # a small site

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from coalloc.instance import Cluster, NodeGroup, Platform, Switch, Window
 from coalloc.instance.rounding import capacity_limit
-from coalloc.workloads.sacct_records import Unit
-from coalloc.workloads.slurm_conf import Site, SlurmNode
-from coalloc.workloads.slurm_topology import Topology
+from coalloc.workloads.slurm.conf import Site, SlurmNode
+from coalloc.workloads.slurm.sacct_records import Unit
+from coalloc.workloads.slurm.topology import Topology
 
 WHOLE_NODE = "node"
 """Resource of each node of which an exclusive job takes all, and each task of the others a part."""

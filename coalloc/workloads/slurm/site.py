@@ -19,17 +19,17 @@ from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Fault, Instance, InstanceError
 from coalloc.schedule import Schedule
 from coalloc.system.garbage import no_collection
-from coalloc.workloads.sacct import Arrival, in_order
-from coalloc.workloads.sacct_records import Drop, read_records
-from coalloc.workloads.slurm_conf import read_site
-from coalloc.workloads.slurm_demands import Demands
-from coalloc.workloads.slurm_limits import Tables, read_tables
-from coalloc.workloads.slurm_making import MOLDABLE, WAITED, Making, Speedup
-from coalloc.workloads.slurm_platform import layout_of
-from coalloc.workloads.slurm_reservations import read_reservations
-from coalloc.workloads.slurm_runs import Collecting, Left, Told
-from coalloc.workloads.slurm_topology import read_topology
-from coalloc.workloads.slurm_values import LineError, instant
+from coalloc.workloads.slurm.conf import read_site
+from coalloc.workloads.slurm.demands import Demands
+from coalloc.workloads.slurm.limits import Tables, read_tables
+from coalloc.workloads.slurm.making import MOLDABLE, WAITED, Making, Speedup
+from coalloc.workloads.slurm.platform import layout_of
+from coalloc.workloads.slurm.reservations import read_reservations
+from coalloc.workloads.slurm.runs import Collecting, Left, Told
+from coalloc.workloads.slurm.sacct import Arrival, in_order
+from coalloc.workloads.slurm.sacct_records import Drop, read_records
+from coalloc.workloads.slurm.topology import read_topology
+from coalloc.workloads.slurm.values import LineError, instant
 from coalloc.workloads.swf import Broken, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS
 from coalloc.workloads.swf_rules import Change, counted
@@ -88,7 +88,7 @@ class SlurmLog:
     ----------
     instance : Instance
         The platform and the jobs of the site.
-    report : coalloc.workloads.slurm.SlurmReport
+    report : coalloc.workloads.slurm.site.SlurmReport
         What was dropped, changed or not expressed; ``str(report)`` has one line for each.
 
     See Also

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from coalloc.instance import Fault, InstanceError
-from coalloc.workloads.slurm_values import (
+from coalloc.workloads.slurm.values import (
     NO_LIMIT,
     UNKNOWN,
     FieldError,

@@ -1,7 +1,7 @@
 """How runs of Slurm's jobs depend on each other: requeued jobs, dependencies, heterogeneous jobs, throttled arrays.
 
 A relation that the log contradicts was changed later, and is left out: a job started before the other had ended. So
-relations have no cycles. Source: the manual page sbatch (``--dependency``, ``--array``) of Slurm 25.05, and its guide
+relations have no cycles. Source: the manual page sbatch (``--dependency``, ``--array``) of Slurm, and its guide
 to heterogeneous jobs.
 """
 
@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from coalloc.instance import Lag, Limit
 from coalloc.instance.rounding import TIME_TOLERANCE
-from coalloc.workloads.slurm_runs import Runs
+from coalloc.workloads.slurm.runs import Runs
 
 ENDED = frozenset({"afterok", "afterany", "afternotok", "afterburstbuffer", "aftercorr"})
 """Dependencies on the end of other jobs; those that ran have satisfied them."""

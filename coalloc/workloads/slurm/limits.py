@@ -2,7 +2,7 @@
 
 Limits on running jobs (GrpJobs, MaxJobs, MaxJobsPU, MaxJobsPA) and on what they hold (GrpTRES, MaxTRESPU, MaxTRESPA)
 are expressed. What a QOS limits its associations do not; the QOS of a partition comes before that of a job, unless the
-latter has the flag OverPartQOS. Source: Slurm's guide to resource limits, and the manual page sacctmgr of Slurm 25.05.
+latter has the flag OverPartQOS. Source: Slurm's guide to resource limits, and the manual page sacctmgr of Slurm.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import NamedTuple
 from coalloc.documents.text import quoted
 from coalloc.instance import Limit
 from coalloc.instance.rounding import capacity_limit
-from coalloc.workloads.slurm_conf import Site
-from coalloc.workloads.slurm_lines import Faults, Line, table_lines
-from coalloc.workloads.slurm_runs import Runs
-from coalloc.workloads.slurm_values import LineError, count, resources
+from coalloc.workloads.slurm.conf import Site
+from coalloc.workloads.slurm.lines import Faults, Line, table_lines
+from coalloc.workloads.slurm.runs import Runs
+from coalloc.workloads.slurm.values import LineError, count, resources
 
 JOBS = "jobs"
 """What a limit on the number of jobs counts."""

@@ -15,13 +15,13 @@ from coalloc.documents.columns import FEW, Columns
 from coalloc.documents.values import AmountsByName
 from coalloc.instance import Instance, Job, Limit, RunningJob, Shape
 from coalloc.schedule import Placement, Schedule
-from coalloc.workloads.slurm_demands import Demands
-from coalloc.workloads.slurm_limits import Limiting, Tables
-from coalloc.workloads.slurm_places import Occupancy, known_hosts
-from coalloc.workloads.slurm_platform import WHOLE_NODE
-from coalloc.workloads.slurm_relations import Relations, related
-from coalloc.workloads.slurm_reservations import Blocking, Reservation
-from coalloc.workloads.slurm_runs import Collecting, Left
+from coalloc.workloads.slurm.demands import Demands
+from coalloc.workloads.slurm.limits import Limiting, Tables
+from coalloc.workloads.slurm.places import Occupancy, known_hosts
+from coalloc.workloads.slurm.platform import WHOLE_NODE
+from coalloc.workloads.slurm.relations import Relations, related
+from coalloc.workloads.slurm.reservations import Blocking, Reservation
+from coalloc.workloads.slurm.runs import Collecting, Left
 from coalloc.workloads.swf import no_jobs
 
 Speedup = Literal["linear", "none"]

@@ -1,7 +1,7 @@
 """What blocks nodes of a Slurm site for some time: reservations (``scontrol show reservation -o``) and outages.
 
 A maintenance reservation (flag MAINT) and a node that is down are maintenance windows; another reservation is an
-advance reservation. Source: the manual page scontrol of Slurm 25.05, and its guide to reservations.
+advance reservation. Source: the manual page scontrol of Slurm, and its guide to reservations.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from coalloc.instance import Job, RunningJob, Window
-from coalloc.workloads.slurm_lines import Faults, record_lines
-from coalloc.workloads.slurm_platform import Layout, Place, span, spans
-from coalloc.workloads.slurm_values import FieldError, LineError, amount, hosts, instant
+from coalloc.workloads.slurm.lines import Faults, record_lines
+from coalloc.workloads.slurm.platform import Layout, Place, span, spans
+from coalloc.workloads.slurm.values import FieldError, LineError, amount, hosts, instant
 
 RECURRING = ("HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY")
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from coalloc.workloads.sacct import Arrival, as_swf
-from coalloc.workloads.sacct_records import Drop, SacctRecord, elapsed
-from coalloc.workloads.slurm_demands import Demands, Unmet
-from coalloc.workloads.slurm_platform import Demand
-from coalloc.workloads.slurm_submit import NOTHING, Submitted, submitted, throttle_of
-from coalloc.workloads.slurm_values import UNKNOWN, amount, count, resources
+from coalloc.workloads.slurm.demands import Demands, Unmet
+from coalloc.workloads.slurm.platform import Demand
+from coalloc.workloads.slurm.sacct import Arrival, as_swf
+from coalloc.workloads.slurm.sacct_records import Drop, SacctRecord, elapsed
+from coalloc.workloads.slurm.submit import NOTHING, Submitted, submitted, throttle_of
+from coalloc.workloads.slurm.values import UNKNOWN, amount, count, resources
 from coalloc.workloads.swf_rules import Change, SwfJob, apply_rules
 
 

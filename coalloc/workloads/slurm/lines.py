@@ -1,6 +1,6 @@
 """Lines of Slurm's files: configuration (``Key=Value``), records of ``scontrol -o``, tables of ``sacctmgr -P``.
 
-Source: the manual pages of Slurm 25.05: slurm.conf (comments, continued lines, Include), scontrol, sacctmgr.
+Source: the manual pages of Slurm: slurm.conf (comments, continued lines, Include), scontrol, sacctmgr.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from coalloc.documents.text import quoted
 from coalloc.instance import Fault, InstanceError
-from coalloc.workloads.slurm_values import FieldError, LineError
+from coalloc.workloads.slurm.values import FieldError, LineError
 from coalloc.workloads.trace_lines import numbered_lines
 
 PAIR = re.compile(r"([A-Za-z][\w.]*)\s*[-+]?=(?:\s+(?![A-Za-z][\w.]*\s*[-+]?=))?(?:\"([^\"]*)\"|(\S*))(?:\s+|$)")

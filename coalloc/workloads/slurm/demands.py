@@ -1,6 +1,6 @@
 """What jobs of a Slurm site ask of nodes: partitions, constraints, memory and generic resources.
 
-Source: the manual pages sbatch (``--constraint``) and sacct (AllocTRES, ReqTRES, ReqMem) of Slurm 25.05.
+Source: the manual pages sbatch (``--constraint``) and sacct (AllocTRES, ReqTRES, ReqMem) of Slurm.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from coalloc.workloads.slurm_platform import Demand, Layout
-from coalloc.workloads.slurm_values import UNKNOWN, FieldError, resources
+from coalloc.workloads.slurm.platform import Demand, Layout
+from coalloc.workloads.slurm.values import UNKNOWN, FieldError, resources
 
 TOKEN = re.compile(r"\s*([^\s&|,()\[\]*]+|[&|,()\[\]*])")
 

@@ -1,6 +1,6 @@
 """The network of a Slurm site: leaf switches or blocks with their nodes, and the switches above them.
 
-Source: the manual pages topology.conf and topology.yaml of Slurm 25.05, and Slurm's topology guide.
+Source: the manual pages topology.conf and topology.yaml of Slurm, and Slurm's topology guide.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coalloc.documents.text import quoted
-from coalloc.workloads.slurm_lines import Faults, Line, conf_lines
-from coalloc.workloads.slurm_values import LineError, count, hosts
+from coalloc.workloads.slurm.lines import Faults, Line, conf_lines
+from coalloc.workloads.slurm.values import LineError, count, hosts
 from coalloc.workloads.trace_lines import numbered_lines
 
 

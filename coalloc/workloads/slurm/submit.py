@@ -1,6 +1,6 @@
 """Options of ``sbatch``, ``salloc`` and ``srun`` on the line with which a job was submitted (SubmitLine of sacct).
 
-Options inside of a job script (``#SBATCH``) are not there. Source: the manual pages sbatch and srun of Slurm 25.05.
+Options inside of a job script (``#SBATCH``) are not there. Source: the manual pages sbatch and srun of Slurm.
 """
 
 from __future__ import annotations

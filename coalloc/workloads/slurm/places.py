@@ -10,8 +10,8 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from coalloc.workloads.slurm_platform import Layout, Place, span, spans
-from coalloc.workloads.slurm_values import UNKNOWN, LineError, hosts
+from coalloc.workloads.slurm.platform import Layout, Place, span, spans
+from coalloc.workloads.slurm.values import UNKNOWN, LineError, hosts
 
 
 @dataclass(slots=True)

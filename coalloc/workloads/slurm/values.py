@@ -1,6 +1,6 @@
 """Values as Slurm writes them: times, durations, amounts, lists of resources (TRES) and of hosts.
 
-Source: the manual pages of Slurm 25.05: sacct (time formats), slurm.conf (MaxTime, NodeName, Gres), scontrol (hostlist
+Source: the manual pages of Slurm: sacct (time formats), slurm.conf (MaxTime, NodeName, Gres), scontrol (hostlist
 expressions).
 """
 

@@ -1,6 +1,6 @@
 """What a Slurm site has: nodes, partitions and licenses from slurm.conf, gres.conf and ``scontrol show node -o``.
 
-Source: the manual pages of Slurm 25.05: slurm.conf, gres.conf, scontrol.
+Source: the manual pages of Slurm: slurm.conf, gres.conf, scontrol.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from coalloc.documents.text import nearest, quoted
-from coalloc.workloads.slurm_lines import Faults, Line, conf_lines, record_lines
-from coalloc.workloads.slurm_values import (
+from coalloc.workloads.slurm.lines import Faults, Line, conf_lines, record_lines
+from coalloc.workloads.slurm.values import (
     AMOUNT,
     FieldError,
     LineError,

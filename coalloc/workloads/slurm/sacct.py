@@ -1,7 +1,7 @@
 """From the accounting export of Slurm to an instance, with an account of every record that is dropped or changed.
 
-What a record says is in :mod:`coalloc.workloads.sacct_records`; processors and times are ruled as for traces in the
-Standard Workload Format (:mod:`coalloc.workloads.swf_rules`).
+What a record says is in :mod:`coalloc.workloads.slurm.sacct_records`; processors and times are ruled as for traces in
+the Standard Workload Format (:mod:`coalloc.workloads.swf_rules`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
 from coalloc.system.garbage import no_collection
-from coalloc.workloads.sacct_records import Drop, SacctRecord, Unit, read_records
+from coalloc.workloads.slurm.sacct_records import Drop, SacctRecord, Unit, read_records
 from coalloc.workloads.swf import Broken, chosen_platform, no_jobs, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord
 from coalloc.workloads.swf_rules import Change, Oversize, SwfJob, apply_rules, counted
@@ -247,8 +247,8 @@ def read_sacct(
     """Read a workload from an accounting export of Slurm (``sacct --parsable2``).
 
     Job steps, jobs that never started or had not ended, and earlier runs of requeued jobs are dropped. Every task of a
-    job array is a job. The logger ``coalloc.workloads.sacct`` warns with the numbers of dropped and modified jobs;
-    ``coalloc.workloads.sacct.read_sacct_with_report`` returns them.
+    job array is a job. The logger ``coalloc.workloads.slurm.sacct`` warns with the numbers of dropped and modified
+    jobs; ``coalloc.workloads.slurm.sacct.read_sacct_with_report`` returns them.
 
     Parameters
     ----------
