@@ -1,4 +1,4 @@
-"""Policies, objectives and constraints of the user's own by name: ``module:Class``, and options of the constructor."""
+"""Policies, orders, objectives and constraints of the user's own: ``module:Class``, and options of the constructor."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from typing import Any
 
 from coalloc.cli.pairs import parameters_of
 from coalloc.documents.text import quoted, visible
+from coalloc.heuristics.registry import ORDERING
 from coalloc.instance import CoallocError
 from coalloc.instance.constraints import Constraint
 from coalloc.objectives import OBJECTIVES, Objective, RegularObjective
+from coalloc.rules.orders import QueueOrder
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.routing import RUNNABLE, Broker
 
@@ -40,21 +42,27 @@ class Kind:
     plural: str
     types: tuple[type, ...]
     wanted: str
+    method: str = ""
+    """What a class of the kind has, where it need not be derived from another."""
 
     def may_make(self, found: object) -> bool:
         """Return whether this is a class of a user that seems to be of the kind."""
         if not inspect.isclass(found) or found.__module__.startswith(PACKAGE):
             return False
-        return hasattr(found, "decide") if self is POLICY else issubclass(found, self.types)
+        return hasattr(found, self.method) if self.method else issubclass(found, self.types)
 
 
-POLICY = Kind("--policy", "policies", (Policy, Broker), f"is not a policy: it must have {RUNNABLE}")
+POLICY = Kind("--policy", "policies", (Policy, Broker), f"is not a policy: it must have {RUNNABLE}", "decide")
+ORDER = Kind("queue order", "queue orders", (QueueOrder,), f"is not a queue order: it must have {ORDERING}", "key")
 OBJECTIVE = Kind(
     "--objective", "objectives", (Objective,), f"is not an objective: it must be a {RegularObjective.__name__}"
 )
 CONSTRAINT = Kind(
     "--constraint", "constraints", (Constraint,), f"is not a constraint: it must be a {Constraint.__name__}"
 )
+
+ORDER_OPTIONS = ("queue_order", "candidates")
+"""Options of policies that are orders of a queue."""
 
 CALLS = {
     "decide": ("state",),
@@ -73,6 +81,18 @@ def own_policy(text: str, options: Mapping[str, Any]) -> Policy | Broker:
         for name, arguments in CALLS.items():
             _check_call(text, name, getattr(chosen, name, None), arguments)
     return chosen
+
+
+def with_own_orders(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a policy with the queue orders that ``module:Class`` makes in place of their names."""
+    return {name: _own_order(given) if name in ORDER_OPTIONS else given for name, given in options.items()}
+
+
+def _own_order(given: Any) -> Any:
+    """Return the order that a name makes, alone or with options; what is no ``module:Class`` stays as it is."""
+    options = dict(given) if isinstance(given, Mapping) else {"order": given}
+    name = options.pop("order", None)
+    return _own(ORDER, name, options) if isinstance(name, str) and SEPARATOR in name else given
 
 
 def objectives_of(text: str) -> str | Objective | tuple[str | Objective, ...]:
@@ -142,6 +162,17 @@ def faults_of(name: str, found: object) -> Iterator[None]:
         line = f"{os.path.basename(own[-1].filename)}, line {own[-1].lineno}"
         where = "; ".join([line, *map(visible, getattr(error, "__notes__", ()))])
         raise CoallocError(f"{visible(name)} raised {_described(error)} ({where})") from error
+
+
+@contextmanager
+def faults_of_orders(given: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[None]:
+    """Do as :func:`faults_of` for the queue orders that the options of a policy have been made of."""
+    with ExitStack() as stack:
+        for name in ORDER_OPTIONS:
+            if made.get(name) is not given.get(name):
+                found = type(made[name])
+                stack.enter_context(faults_of(f"{found.__module__}:{found.__qualname__}", found))
+        yield
 
 
 @contextmanager

@@ -148,6 +148,8 @@ coalloc simulate wl1.json -p allocation=first-fit -p scope=cluster -o s.json
 
 coalloc simulate wl1.json --policy mine:Kept -p start=7200 -p end=10800
 
+coalloc simulate HPC2N-2002.swf.gz -p queue_order=multifactor
+
 coalloc simulate HPC2N-2002.swf.gz --after 2592000 --by user --table users.csv
 
 coalloc simulate example:pcbe-8 --policy pcbe --energy --power power.png
@@ -186,7 +188,7 @@ def simulate(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Simulate an instance or a trace under a scheduling policy and report metrics."""
-    from coalloc.cli.own_classes import SEPARATOR, faults_of, own_policy
+    from coalloc.cli.own_classes import SEPARATOR, faults_of, faults_of_orders, own_policy, with_own_orders
     from coalloc.heuristics.registry import policy_named
 
     if plot is not None:
@@ -208,19 +210,20 @@ def simulate(
     engine: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed}
     _check_one(policy)
     is_own = SEPARATOR in policy
-    named = own_policy(policy, options) if is_own else policy_named(policy, options)  # a long trace is not read first
+    made = options if is_own else with_own_orders(options)
+    named = own_policy(policy, options) if is_own else policy_named(policy, made)  # a long trace is not read first
     instance = _read(file, processors, platform, broken, quiet)
     if energy or power is not None:
         from coalloc.instance.power import require_metered
 
         require_metered(instance.platform)
     measuring.check_window(instance)
-    blaming = faults_of(policy, type(named))
-    with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr), blaming:
+    blaming, orders = faults_of(policy, type(named)), faults_of_orders(options, made)
+    with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr), blaming, orders:
         if is_own:
             run = coalloc.simulate(instance, named, progress=progress, **engine)
         else:
-            run = coalloc.simulate(instance, policy, progress=progress, **engine, **options)  # messages say its name
+            run = coalloc.simulate(instance, policy, progress=progress, **engine, **made)  # messages say its name
     run = replace(run, policy=policy, options=options)
     measured = measuring.of(run)
     paths = {"schedule": output, "jobs": jobs, "trace": swf, "gantt": plot, "power": power}

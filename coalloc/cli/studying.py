@@ -57,14 +57,18 @@ def _policy_of(text: str, option: str) -> dict[str, Any]:
 
 
 def with_own(policies: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any] | Policy | Broker]:
-    """Return the policies with those of the user's own, ``module:Class``, made from their options."""
-    from coalloc.cli.own_classes import SEPARATOR, own_policy
+    """Return the policies with those of the user's own, or with orders of these, made from ``module:Class``."""
+    from coalloc.cli.own_classes import SEPARATOR, own_policy, with_own_orders
+    from coalloc.heuristics.registry import policy_named
 
     made = dict[str, Any](policies)
     for text, given in policies.items():
+        options = {name: option for name, option in given.items() if name != "policy"}
+        with_orders = with_own_orders(options)
         if SEPARATOR in given["policy"]:
-            options = {name: option for name, option in given.items() if name != "policy"}
             made[text] = own_policy(given["policy"], options)
+        elif with_orders != options:
+            made[text] = policy_named(given["policy"], with_orders)
     return made
 
 

@@ -9,7 +9,8 @@ section 2.2. Shortest jobs first among those behind it: Tsafrir, Etsion and Feit
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from operator import itemgetter, le
 from typing import Literal, Self
 
@@ -18,7 +19,7 @@ from coalloc.heuristics.over_time import Filling, ShapeFilling
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
-from coalloc.rules.orders import Order, is_fixed, ordered_at
+from coalloc.rules.orders import Keys, Order, is_fixed, ordered
 from coalloc.rules.queues import Places, QueueRules, WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, Reserve, reservation, reservation_in_pool
 from coalloc.rules.shapes import ShapeChoice
@@ -45,6 +46,8 @@ class Easy:
     _is_moldable: bool = field(init=False, default=False)
     _allocator: Allocator = field(init=False)
     _waiting: WaitingJobs = field(init=False)
+    _turns: Keys | None = field(init=False)
+    """The order in which others are tried than the first that waits; None is that of the queue."""
     _reserve: Reserve = field(init=False)
     _gap: _Gap | None = field(init=False, default=None)
     """What the last pass left, in which no job that waited then fits."""
@@ -70,14 +73,19 @@ class Easy:
         is_pool = len(state.room) == 1 and not state.is_restricted
         self._reserve = reservation_in_pool if is_pool else reservation
         self._waiting = waiting_jobs(self.queue_order, self._allocator.least_time)
+        self._turns = None if self.candidates == "queue" else Keys(self.candidates)
 
-    def left(self, state: State, _: Job) -> None:
+    def left(self, _: State, __: Job) -> None:
         """Take the queue in anew."""
-        self.begin(state)
+        self._waiting.clear()
+        self._gap = None
 
     def copy(self) -> Self:
-        """Return a policy that decides as this one: what it keeps of a run follows from the state."""
-        return replace(self)
+        """Return a policy of its own with the same orders."""
+        twin = copy(self)
+        if self._run is not None:
+            twin._waiting, twin._turns, twin._gap = self._waiting.copied(), copy(self._turns), None
+        return twin
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
@@ -85,8 +93,8 @@ class Easy:
             self.begin(state)
         if self._has_closings or self._is_moldable:
             return self._over_time(state)
-        waiting, choose, free, now = self._waiting, self._allocator.choose, state.room, state.now
-        waiting.update(state.queue, now)
+        waiting, choose, free = self._waiting, self._allocator.choose, state.room
+        waiting.update(state)
         starts: list[Start] = []
         passing: list[int] = []
         for job in waiting.jobs:
@@ -114,8 +122,8 @@ class Easy:
         now = state.now
         if gap is None:
             gap = self._gap = self._gap_before(jobs[head], [(jobs[k], s) for k, s in enumerate(starts)], free, state)
-        if self.candidates != "queue":
-            candidates = self._in_turn(candidates, self.candidates, state)
+        if self._turns is not None:
+            candidates = self._in_turn(candidates, self._turns, state)
         passing: list[int] = []
         for place in waiting.passing(candidates, gap, now):
             counts = gap.admit(jobs[place], now)
@@ -125,14 +133,14 @@ class Easy:
         gap.num_tried = len(jobs) - len(starts)
         return passing
 
-    def _in_turn(self, places: Places, order: Order, state: State) -> Places:
+    def _in_turn(self, places: Places, turns: Keys, state: State) -> Places:
         """Return the places of jobs in an order of their own; ties are as the jobs arrived, whatever their places."""
         jobs = self._waiting.jobs
         place_of = {jobs[place].id: int(place) for place in places}
         queued = [jobs[k] for k in places]
         if self.queue_order != "fcfs":
             queued = [job for job in state.queue if job.id in place_of]
-        return [place_of[job.id] for job in ordered_at(queued, order, state.now)]
+        return [place_of[job.id] for job in ordered(queued, turns.at(state))]
 
     def _over_time(self, state: State) -> list[Start]:
         """Return the jobs that start now, and end by their estimates before what they run on is not there.
@@ -142,14 +150,14 @@ class Easy:
         """
         make = ShapeFilling if self._is_moldable else Filling
         waiting, filling = self._waiting, make(state, self._allocator)
-        waiting.update(state.queue, state.now)
+        waiting.update(state)
 
         def behind(num_first: int) -> Places:
             candidates = self._behind(num_first, filling.room)
             if len(candidates):
                 filling.reserve(waiting.jobs[num_first])
-                if self.candidates != "queue":
-                    candidates = self._in_turn(candidates, self.candidates, state)
+                if self._turns is not None:
+                    candidates = self._in_turn(candidates, self._turns, state)
             return candidates
 
         return filling.starts(waiting, behind)

@@ -8,7 +8,8 @@ sections 3.1.1 and 3.1.3.3; errata 8 and 12.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from operator import sub
 from typing import Self
 
@@ -43,13 +44,16 @@ class ListPolicy:
         self._run, self._has_closings = state.run, state.has_closings
         self._waiting = waiting_jobs(self.queue_order, state.allocator(self.allocation).least_time)
 
-    def left(self, state: State, _: Job) -> None:
+    def left(self, _: State, __: Job) -> None:
         """Take the queue in anew."""
-        self.begin(state)
+        self._waiting.clear()
 
     def copy(self) -> Self:
-        """Return a policy that decides as this one: what it keeps of a run follows from the state."""
-        return replace(self)
+        """Return a policy of its own with the same order of the queue."""
+        twin = copy(self)
+        if self._run is not None:
+            twin._waiting = self._waiting.copied()
+        return twin
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now."""
@@ -58,7 +62,7 @@ class ListPolicy:
         if self._has_closings:
             return self._beside_closings(state)
         waiting, choose, free = self._waiting, state.allocator(self.allocation).choose, state.room
-        waiting.update(state.queue, state.now)
+        waiting.update(state)
         starts: list[Start] = []
         for job in waiting.jobs:
             counts = choose(job, free)
@@ -75,7 +79,7 @@ class ListPolicy:
     def _beside_closings(self, state: State) -> list[Start]:
         """Return the jobs that start now, and end by their estimates before what they run on is not there."""
         waiting, filling = self._waiting, Filling(state, state.allocator(self.allocation))
-        waiting.update(state.queue, state.now)
+        waiting.update(state)
         return filling.starts(
             waiting, lambda num_first: waiting.small(filling.room, num_first + 1) if self.skip else []
         )

@@ -20,7 +20,7 @@ from coalloc.heuristics.classics import less
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
-from coalloc.rules.orders import Order, ordered_at
+from coalloc.rules.orders import Keys, Order, ordered
 from coalloc.rules.reservations import earliest
 from coalloc.rules.timeline import Spans, Timeline
 from coalloc.simulator.policy import Start, State, Wake
@@ -148,6 +148,7 @@ class Conservative:
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     _run: object = field(init=False, default=None)
+    _keys: Keys = field(init=False)
     _timeline: Timeline[int] = field(init=False)
     _places: _Places = field(init=False, default_factory=_Places)
     _ends: dict[str, float] = field(init=False, default_factory=dict)
@@ -161,6 +162,7 @@ class Conservative:
     def begin(self, state: State) -> None:
         """Forget the run before."""
         self._run, self._places, self._num_arrived = state.run, _Places(), 0
+        self._keys = Keys(self.queue_order)
         self._expect_what_runs(state)
 
     def left(self, _: State, job: Job) -> None:
@@ -175,7 +177,7 @@ class Conservative:
         """Return a policy of its own with the same reservations."""
         twin = copy(self)
         if self._run is not None:
-            twin._timeline = self._timeline.copy()
+            twin._timeline, twin._keys = self._timeline.copy(), copy(self._keys)
         twin._places, twin._ends, twin._held = self._places.copy(), self._ends.copy(), self._held.copy()
         return twin
 
@@ -183,14 +185,15 @@ class Conservative:
         """Return the jobs whose reservations have come, and the next one's time where nothing is to happen then."""
         if state.run is not self._run:
             self.begin(state)
+        self._keys.change(state)
         allocator = state.allocator(self.allocation)
         if self._is_late(state):
             self._make_again(state, allocator)
         else:
             self._timeline.forget(state.now)
             if self._has_gained(state):
-                self._move_forward(state.now, allocator)
-        self._reserve_for(state.queue[len(self._places) :], state.now, allocator)
+                self._move_forward(allocator)
+        self._reserve_for(state.queue[len(self._places) :], allocator)
         due = self._due(state)
         next_start = self._places.starts[0] if self._places else -math.inf
         return [*due, Wake(next_start)] if next_start > state.now and next_start not in self._ends.values() else due
@@ -224,11 +227,11 @@ class Conservative:
 
     # -------------------------------------------------------------------------- reservations
 
-    def _reserve_for(self, jobs: Sequence[Job], now: float, allocator: Allocator) -> None:
+    def _reserve_for(self, jobs: Sequence[Job], allocator: Allocator) -> None:
         """Give jobs that have arrived, in order of arrival, their reservations in the order of the queue."""
         number = {job.id: self._num_arrived + k for k, job in enumerate(jobs)}
         self._num_arrived += len(jobs)
-        for job in jobs if self.queue_order == "fcfs" else ordered_at(jobs, self.queue_order, now):
+        for job in jobs if self.queue_order == "fcfs" else ordered(jobs, self._keys.of):
             self._reserve(job, number[job.id], allocator.least_time(job), allocator)
 
     def _reserve(self, job: Job, number: int, least_time: float, allocator: Allocator) -> None:
@@ -246,10 +249,10 @@ class Conservative:
         for place in places:
             self._reserve(place.job, place.number, place.least_time, allocator)
 
-    def _move_forward(self, now: float, allocator: Allocator) -> None:
+    def _move_forward(self, allocator: Allocator) -> None:
         """Move reservations, one after the other, to the earliest instants that the others leave."""
         places, num_seen, is_by_start = self._places, 0, self.compression == "start"
-        turn = array("q", np.arange(len(places)).tobytes() if is_by_start else self._in_turn(now))
+        turn = array("q", np.arange(len(places)).tobytes() if is_by_start else self._in_turn())
         places.begin_search()
         while num_seen < len(places):
             num_seen, window = self._timeline.advance(num_seen, turn, places, is_by_start=is_by_start)
@@ -258,7 +261,7 @@ class Conservative:
                 places.change(k, self._moved(places.at(k), window, allocator))
         places.sort()
 
-    def _in_turn(self, now: float) -> list[int]:
+    def _in_turn(self) -> list[int]:
         """Return the rows of the reservations in order of arrival, or in the order of the queue."""
         numbers = self._places.numbers
         rows = sorted(range(len(numbers)), key=numbers.__getitem__)
@@ -266,7 +269,7 @@ class Conservative:
             return rows
         jobs = [self._places.at(k).job for k in rows]
         row_of = {job.id: k for k, job in zip(rows, jobs, strict=True)}
-        return [row_of[job.id] for job in ordered_at(jobs, self.queue_order, now)]
+        return [row_of[job.id] for job in ordered(jobs, self._keys.of)]
 
     def _moved(self, place: _Place, earlier: float, allocator: Allocator) -> _Place:
         """Move a reservation to the first instant, from an earlier one on, that the others leave; return its place."""

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from coalloc.instance import CoallocError
 from coalloc.problem.allocation import Scope
 from coalloc.rules.node_choice import SELECTIONS, Board, NodeLimit, NodeOrder, Selection
-from coalloc.rules.orders import ordered_at
+from coalloc.rules.orders import FIXED_ORDERS, ordered
 from coalloc.simulator.policy import Start, State
 
 QueueOrder = Literal["fcfs", "spt", "sjf"]
@@ -66,7 +66,7 @@ class Loras:
         order, selection = MIXES[self.mix or "FCFS-FFit"]
         order, select = self.queue_order or order, SELECTIONS[self.selection or selection]
         board = Board(state.node_loads, self.node_limit, self.node_order)
-        queue = ordered_at(state.queue, order, state.now)
+        queue = ordered(state.queue, FIXED_ORDERS[order])
         while (job := select(queue, board)) is not None:
             queue = [other for other in queue if other is not job]
             yield Start(job.id, nodes=board.launch(job))

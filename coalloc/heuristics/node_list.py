@@ -18,7 +18,7 @@ from coalloc.instance.platform import Node
 from coalloc.instance.power import node_watts, require_watts
 from coalloc.problem.allocation import Scope
 from coalloc.problem.execution import dedicated_time
-from coalloc.rules.orders import OrderName, ordered_at
+from coalloc.rules.orders import FIXED_ORDERS, OrderName, ordered
 from coalloc.simulator.policy import Start, State
 
 JobOrder = Literal["first", "shortest"]
@@ -103,7 +103,7 @@ class NodeList:
 
     def _ordered_queue(self, state: State) -> Iterable[Job]:
         """Return the waiting jobs in order."""
-        return ordered_at(state.queue, JOB_ORDERS[self.job_order], state.now)
+        return ordered(state.queue, FIXED_ORDERS[JOB_ORDERS[self.job_order]])
 
 
 def on_node(job: Job, node: int, num_nodes: int) -> Start:

@@ -20,7 +20,7 @@ from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.constraints import AllowedNodes, Constraint, Declaration
 from coalloc.problem import Links, Mode, Problem, discretise, shortage
 from coalloc.problem.allocation import Scope
-from coalloc.rules.orders import ordered_at
+from coalloc.rules.orders import FIXED_ORDERS, ordered
 from coalloc.rules.selection import selected
 from coalloc.simulator.policy import Start, State
 from coalloc.solvers.feasibility import why_infeasible
@@ -86,7 +86,7 @@ class Pas:
     def decide(self, state: State) -> Sequence[Start]:
         """Return the jobs of the package, all of which start now."""
         is_fpfs = self.selection == "fpfs"
-        queue = ordered_at(state.queue, "fcfs" if self.selection == "fpfs" else self.selection, state.now)
+        queue = ordered(state.queue, FIXED_ORDERS["fcfs" if is_fpfs else self.selection])
         package = selected(queue, sum(state.free), self.skip or is_fpfs)
         work, is_proven = Work(self.work_limit), True
         starts: list[Start] = []

@@ -1,4 +1,4 @@
-"""The policies by name, and how each is made from its options.
+"""The policies by name, and the queue orders that see the state, and how each is made from its options.
 
 The arguments of its constructor are the options of a policy with a name (the fields of a dataclass); what their types
 admit is checked here, once for all policies. A policy is imported when it is first asked for: those that solve models
@@ -11,7 +11,7 @@ import difflib
 import importlib
 import inspect
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import EntryPoint
@@ -26,6 +26,7 @@ from coalloc.documents.errors import ArgumentError, Fault
 from coalloc.documents.sentences import faults_of
 from coalloc.documents.text import nearest
 from coalloc.instance import CoallocError
+from coalloc.rules.orders import QueueOrder, is_fixed
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.routing import RUNNABLE, Broker
 from coalloc.system.plugins import Registry, home_of
@@ -33,7 +34,7 @@ from coalloc.system.plugins import Registry, home_of
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A policy with a name: its type (``module:class``), what it does, and the options that the name decides."""
+    """A policy or order with a name: its type (``module:class``), what it does, and options that the name decides."""
 
     home: str
     summary: str
@@ -45,9 +46,9 @@ class Entry:
         return resolve_name(self.home.partition(":")[0], "coalloc.heuristics")
 
     @property
-    def make(self) -> type[Policy | Broker]:
-        """The type of the policy, or of the broker."""
-        found: type[Policy | Broker] = attrgetter(self.home.partition(":")[2])(importlib.import_module(self.module))
+    def make(self) -> type[Any]:
+        """The type of the policy, of the broker or of the order."""
+        found: type[Any] = attrgetter(self.home.partition(":")[2])(importlib.import_module(self.module))
         return found
 
     @property
@@ -63,22 +64,25 @@ class Entry:
             return (False, True)
         hints = (hint,) if typing.get_origin(hint) is typing.Literal else typing.get_args(hint)
         literals = [part for part in hints if typing.get_origin(part) is typing.Literal]
-        return tuple(value for part in literals for value in typing.get_args(part))
+        orders = ORDERS.builtin if self.takes_orders(option) else ()
+        return (*(value for part in literals for value in typing.get_args(part)), *orders)
 
-    def takes_functions(self, option: str) -> bool:
-        """Return whether an option may be a function of the user's own."""
-        return any(typing.get_origin(part) is Callable for part in typing.get_args(self._hint(option)))
+    def takes_orders(self, option: str) -> bool:
+        """Return whether an option is the order of a queue, which may be a function or an object of the user's own."""
+        return QueueOrder in typing.get_args(self._hint(option))
 
     def fault(self, option: str, value: Any) -> str:
         """Return what is wrong with the value of an option, nothing if it is right."""
         choices = self.choices(option)
         if choices:
             is_one = any(type(value) is type(choice) and value == choice for choice in choices)
-            if is_one or (callable(value) and self.takes_functions(option)):
-                return ""
-            own = " or a function" if self.takes_functions(option) else ""
+            is_order = not is_one and self.takes_orders(option)
+            if is_order and _is_order(value):
+                return _fault_of_order(value)
+            own = " or a function" if is_order else ""
             listed = ", ".join(map(str, choices))
-            return f"must be one of {listed}{own}, got {picture_of(value)}{nearest(value, choices)}"
+            said = f"must be one of {listed}{own}, got {picture_of(value)}{nearest(value, choices)}"
+            return "" if is_one else said
         try:
             pydantic.TypeAdapter(self._hint(option)).validate_python(value)
         except pydantic.ValidationError as error:
@@ -93,6 +97,9 @@ def _listed(order: str, summary: str, *, skip: bool = False) -> Entry:
     fixed = {"queue_order": order}
     return Entry(".classics:ListPolicy", summary, {**fixed, "skip": True} if skip else fixed)
 
+
+ORDERING = "key(state) and changes_every"
+"""What a queue order must have, for messages."""
 
 BUILTIN: Mapping[str, Entry] = {
     "fcfs": _listed(
@@ -125,8 +132,8 @@ BUILTIN: Mapping[str, Entry] = {
 """The policies of coalloc by name."""
 
 
-def _adopted(kind: type, found: Any, point: EntryPoint) -> Entry:
-    """Return the entry of a policy, or broker, of an installed package; raise where it is none."""
+def _adopted(kind: type, wanted: str, found: Any, point: EntryPoint) -> Entry:
+    """Return the entry of a policy, broker or order of an installed package; raise where it is none."""
     if not inspect.isclass(found):
         raise TypeError(f"must be a class, got {picture_of(found)}")
     entry = Entry(home_of(point), inspect.cleandoc(found.__doc__ or "").partition("\n\n")[0].replace("\n", " "))
@@ -134,14 +141,24 @@ def _adopted(kind: type, found: Any, point: EntryPoint) -> Entry:
     if lacking:
         raise TypeError(f"each option must have a default, got none for {', '.join(lacking)}")
     if not isinstance(found(), kind):
-        raise TypeError(f"is no {kind.__name__.lower()}: it must have {RUNNABLE}")
+        raise TypeError(wanted)
     return entry
 
 
 POLICIES = Registry(
-    BUILTIN, {"coalloc.policies": partial(_adopted, Policy), "coalloc.brokers": partial(_adopted, Broker)}
+    BUILTIN,
+    {
+        "coalloc.policies": partial(_adopted, Policy, f"is no policy: it must have {RUNNABLE}"),
+        "coalloc.brokers": partial(_adopted, Broker, f"is no broker: it must have {RUNNABLE}"),
+    },
 )
 """Every policy by name."""
+
+ORDERS = Registry(
+    {"multifactor": Entry(".multifactor:Multifactor", "priority of Slurm: age, fair share, job size, partition, QOS")},
+    {"coalloc.queue_orders": partial(_adopted, QueueOrder, f"is no queue order: it must have {ORDERING}")},
+)
+"""Every queue order that sees the state, by name."""
 
 
 def policies() -> tuple[str, ...]:
@@ -199,17 +216,50 @@ def policy_named(name: str, options: Mapping[str, Any]) -> Policy | Broker:
     if name not in POLICIES:
         raise CoallocError(f"unknown policy {name!r}{nearest(name, POLICIES)}; available: {', '.join(POLICIES)}")
     entry = POLICIES[name]
-    faults = [fault for option, value in options.items() if (fault := _fault(name, entry, option, value))]
+    faults = [fault for option, value in options.items() if (fault := _fault(f"policy {name!r}", entry, option, value))]
     if faults:
         raise ArgumentError(Fault("", fault) for fault in faults)
-    return entry.make(**entry.fixed, **options)
+    made = {option: _made(value) if entry.takes_orders(option) else value for option, value in options.items()}
+    policy: Policy | Broker = entry.make(**entry.fixed, **made)
+    return policy
 
 
-def _fault(name: str, entry: Entry, option: str, value: Any) -> str:
-    """Return what is wrong with an option, nothing if it is right."""
+def _fault(owner: str, entry: Entry, option: str, value: Any) -> str:
+    """Return what is wrong with an option of a policy or an order, nothing if it is right."""
     if option not in entry.options:
         near = difflib.get_close_matches(option, entry.options, 1)
         hint = f" (did you mean {near[0]}?)" if near else ""
-        return f"policy {name!r} has no option {option}{hint}; its options: {', '.join(entry.options) or 'none'}"
+        return f"{owner} has no option {option}{hint}; its options: {', '.join(entry.options) or 'none'}"
     sentence = entry.fault(option, value)
-    return f"{option} of policy {name!r} {sentence}" if sentence else ""
+    return f"{option} of {owner} {sentence}" if sentence else ""
+
+
+def _is_order(value: Any) -> bool:
+    """Return whether this may be a queue order that is not built in."""
+    return callable(value) or isinstance(value, (Mapping, QueueOrder)) or (isinstance(value, str) and value in ORDERS)
+
+
+def _fault_of_order(value: Any) -> str:
+    """Return what is wrong with a queue order, nothing if it is right."""
+    if isinstance(value, type):
+        return f"must be an object, got the type {value.__name__}; use {value.__name__}(...)"
+    if isinstance(value, Mapping):
+        name, options = str(value.get("order")), {key: given for key, given in value.items() if key != "order"}
+        if name not in ORDERS:
+            return f"must have one of {', '.join(ORDERS)} as its order, got {picture_of(name)}{nearest(name, ORDERS)}"
+        faults = (_fault(f"order {name!r}", ORDERS[name], option, given) for option, given in options.items())
+        wrong = next(filter(None, faults), "")
+        if wrong:
+            return f"is wrong: {wrong}"
+    try:
+        is_fixed(_made(value))
+    except CoallocError as error:
+        return f"is wrong: {error}"
+    return ""
+
+
+def _made(order: Any) -> Any:
+    """Return a queue order, made where it is a name, or a name with options."""
+    if isinstance(order, Mapping):
+        return ORDERS[str(order["order"])].make(**{key: given for key, given in order.items() if key != "order"})
+    return ORDERS[order].make() if isinstance(order, str) and order in ORDERS else order

@@ -1,5 +1,8 @@
 """Queue orders: each is a key function of a few lines over jobs; the least key is first, ties keep the queue as it is.
 
+An order that sees the state of the run is an object that returns such a function (:class:`QueueOrder`), and says for
+how long that holds: what has been put in order stays so until then (:class:`Keys`).
+
 A queue has its jobs in the order in which they arrive for the scheduler: a job that comes after others arrives once
 they have ended. That is ``fcfs``, whatever the arrivals that jobs state.
 
@@ -12,19 +15,95 @@ machine learning, SC 2017.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeGuard
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, runtime_checkable
 
+from coalloc.documents.text import shortened, visible
 from coalloc.instance import CoallocError, Job
 
 OrderName = Literal["fcfs", "sjf", "bjf", "spt", "lpt", "largest-area", "wfp3", "unicef", "f1", "f2", "f3", "f4"]
 
+KeyOfJob = Callable[[Job], Any]
+"""A job to a sort key: anything that compares."""
 Key = Callable[[Job, float], Any]
-"""A job and the clock (s) to a sort key: anything that compares."""
-Order = OrderName | Key
-"""A named order, or a key of one's own."""
+"""A job and the clock (s) to a sort key."""
 
-ORDERS: Mapping[str, Callable[[Job], Any]] = {
+
+class Moment(Protocol):
+    """What orders of a queue need to know of a decision; the state of a run has it."""
+
+    @property
+    def now(self) -> float:
+        """The clock, s."""
+
+    @property
+    def queue(self) -> Sequence[Job]:
+        """The waiting jobs in order of arrival."""
+
+
+@runtime_checkable
+class QueueOrder(Protocol):
+    """Interface of a queue order that sees the state of the run.
+
+    An object with ``key`` and ``changes_every`` is accepted wherever the name of a queue order is: ``queue_order`` and
+    ``candidates`` of the policies. It keeps no state of the run itself, so that a simulation can branch.
+
+    See Also
+    --------
+    coalloc.extend.State : What it sees: clock, queue, running jobs, and the usage of each user.
+    coalloc.simulate : Run an instance under a policy.
+
+    Notes
+    -----
+    docs/howto/write-a-policy.md and docs/policies.md describe it.
+
+    Examples
+    --------
+    Fair share: the user with the least recent usage first, as it is every five minutes.
+
+    >>> import coalloc
+    >>> class LeastUsage:
+    ...     changes_every = 300.0
+    ...
+    ...     def key(self, state):
+    ...         usage = state.usage(half_life=86_400.0)
+    ...         return lambda job: usage[job.user]
+    >>> platform = coalloc.Platform(
+    ...     [coalloc.Cluster("C1", [coalloc.NodeGroup(1, power=1.0)], 100.0)]
+    ... )
+    >>> jobs = [
+    ...     coalloc.Job(name, 1, 600.0, user=name[0]) for name in ("a1", "a2", "b1")
+    ... ]
+    >>> run = coalloc.simulate(
+    ...     coalloc.Instance(platform, jobs), "easy", queue_order=LeastUsage()
+    ... )
+    >>> [(placement.job, placement.start) for placement in run.schedule]
+    [('a1', 0.0), ('a2', 1200.0), ('b1', 600.0)]
+    """
+
+    @property
+    def changes_every(self) -> float:
+        """Period of its keys, s: they change at its multiples. 0: at every decision; infinity: never."""
+
+    def key(self, state: Any) -> KeyOfJob:
+        """Return the sort key of each job until the keys change next: the least is first.
+
+        Parameters
+        ----------
+        state : State
+            The state of the run when the keys change.
+
+        Returns
+        -------
+        callable
+            A function of a job, also of one that arrives later; keys of different jobs compare.
+        """
+
+
+Order = OrderName | Key | QueueOrder
+"""A named order, a custom key, or an order that sees the state."""
+
+ORDERS: Mapping[str, KeyOfJob] = {
     "fcfs": lambda job: job.arrival,
     "sjf": lambda job: job.tasks,
     "bjf": lambda job: -job.tasks,
@@ -75,33 +154,92 @@ def as_queued(_: Job) -> int:
     return 0
 
 
-FIXED_ORDERS: Mapping[str, Callable[[Job], Any]] = {**ORDERS, "fcfs": as_queued, "f1": f1, "f2": f2, "f3": f3, "f4": f4}
+FIXED_ORDERS: Mapping[str, KeyOfJob] = {**ORDERS, "fcfs": as_queued, "f1": f1, "f2": f2, "f3": f3, "f4": f4}
 """Sort keys of a queue that never change while a job waits, by name of the order."""
 TIMED_ORDERS: Mapping[str, Key] = {"wfp3": wfp3, "unicef": unicef}
 """Sort keys that change with the clock, by name of the order."""
 
 
-def is_fixed(order: Order) -> TypeGuard[OrderName]:
+def is_fixed(order: Order) -> bool:
     """Return whether the order of two jobs never changes while they wait."""
-    return isinstance(order, str) and order in FIXED_ORDERS
+    return _period(order) == math.inf
 
 
-def key_at(order: Order, now: float) -> Callable[[Job], Any]:
-    """Return the sort key of an order at an instant, s."""
-    if isinstance(order, str) and order in FIXED_ORDERS:
-        return FIXED_ORDERS[order]
-    timed = TIMED_ORDERS[order] if isinstance(order, str) else order
-    return lambda job: timed(job, now)
+def ordered(jobs: Iterable[Job], key: KeyOfJob) -> list[Job]:
+    """Return the jobs, given as they are in the queue, in the order of their keys.
 
-
-def ordered_at(jobs: Iterable[Job], order: Order, now: float) -> list[Job]:
-    """Return the jobs, given as they are in the queue, in an order at an instant (s).
-
-    Raises :class:`CoallocError` where the keys of an order of the user's own do not compare.
+    Raises :class:`CoallocError` where the keys of a custom order do not compare.
     """
-    jobs, key = list(jobs), key_at(order, now)
-    keys = [key(job) for job in jobs]
+    jobs = list(jobs)
+    return [jobs[place] for place in places_in_order([*map(key, jobs)])]
+
+
+def places_in_order(keys: Sequence[Any]) -> list[int]:
+    """Return the places of keys from the least on, equal ones as they are."""
     try:
-        return [jobs[i] for i in sorted(range(len(jobs)), key=keys.__getitem__)]
+        return sorted(range(len(keys)), key=keys.__getitem__)
     except TypeError as error:
-        raise CoallocError(f"the keys of an order must be comparable with each other: {error}") from None
+        raise incomparable(error) from None
+
+
+def incomparable(error: TypeError) -> CoallocError:
+    """Return what to say of keys that do not compare."""
+    return CoallocError(f"the keys of an order must be comparable with each other: {error}")
+
+
+class Keys:
+    """The keys of an order in a run, which are what they were until they change.
+
+    With a period these are the keys of the first decision at or after each of its multiples. ``next_change`` (s) says
+    from when on they are other ones; it has passed where they change at every decision.
+    """
+
+    def __init__(self, order: Order) -> None:
+        self._order, self._period = order, _period(order)
+        self.next_change = -math.inf
+        self.of: KeyOfJob = as_queued
+        """Returns the key of a job."""
+
+    def change(self, moment: Moment) -> bool:
+        """Change the keys to those of a decision if it is time; return whether it was."""
+        if moment.now < self.next_change:
+            return False
+        self.of, period = self._made(moment), self._period
+        if period > 0.0:
+            self.next_change = math.inf if period == math.inf else (moment.now // period + 1.0) * period
+        return True
+
+    def at(self, moment: Moment) -> KeyOfJob:
+        """Return the keys at a decision."""
+        self.change(moment)
+        return self.of
+
+    def _made(self, moment: Moment) -> KeyOfJob:
+        order, now = self._order, moment.now
+        if isinstance(order, QueueOrder):
+            made = order.key(moment)
+            if not callable(made):
+                raise CoallocError(f"key(state) of {_shown(order)} must return a function of a job, got {made!r}")
+            return made
+        if isinstance(order, str) and order in FIXED_ORDERS:
+            return FIXED_ORDERS[order]
+        timed = TIMED_ORDERS[order] if isinstance(order, str) else order
+        return lambda job: timed(job, now)
+
+
+def _period(order: Order) -> float:
+    """Return how often the keys of an order change, s."""
+    if isinstance(order, QueueOrder):
+        period: object = order.changes_every
+        if not isinstance(period, (int, float)) or not period >= 0.0:
+            raise CoallocError(
+                f"changes_every of {_shown(order)} must be a period in seconds, 0 for every decision, or infinity, "
+                f"got {period!r}"
+            )
+        return float(period)
+    return math.inf if isinstance(order, str) and order in FIXED_ORDERS else 0.0
+
+
+def _shown(order: object) -> str:
+    """Return an order as a message shows it."""
+    return f"queue order {visible(shortened(type(order).__name__))}"

@@ -6,16 +6,18 @@ numbers, so that one comparison looks at every job of a long one.
 
 from __future__ import annotations
 
+import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from copy import copy
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance import Job
-from coalloc.rules.orders import FIXED_ORDERS, Order, OrderName, is_fixed, ordered_at
+from coalloc.rules.orders import Keys, Moment, Order, incomparable, places_in_order
 
 Places = list[int] | NDArray[np.int64]
 """Places of jobs in a queue, in its order."""
@@ -31,12 +33,12 @@ class QueueRules(NamedTuple):
     """How jobs of a queue start on equal processors: from its head on, and others beside the first that does not fit.
 
     ``passing`` says which: none, any that fits, or those that do not delay the first (EASY), which are tried in the
-    order of ``candidates``; None is that of the queue.
+    order of ``candidates``; None is that of the queue. The orders never change while jobs wait.
     """
 
-    order: OrderName
+    order: Order
     passing: Literal["none", "any", "easy"]
-    candidates: OrderName | None = None
+    candidates: Order | None = None
 
 
 class Gap(Protocol):
@@ -49,9 +51,7 @@ class Gap(Protocol):
 
 def waiting_jobs(order: Order, least_time: LeastTime) -> WaitingJobs:
     """Return a queue in an order, still empty."""
-    if order == "fcfs":
-        return WaitingJobs(least_time)
-    return SortedJobs(FIXED_ORDERS[str(order)], least_time) if is_fixed(order) else TimedJobs(order, least_time)
+    return WaitingJobs(least_time) if order == "fcfs" else RankedJobs(Keys(order), least_time)
 
 
 class WaitingJobs:
@@ -66,9 +66,25 @@ class WaitingJobs:
         self._times: array[float] = array("d")
         self.jobs: Sequence[Job] = ()
 
-    def update(self, queue: Sequence[Job], now: float) -> None:  # noqa: ARG002
-        """Take up a queue in order of arrival at ``now`` (s): but for those told to ``leave`` its jobs are known."""
-        self.jobs = queue
+    @property
+    def next_change(self) -> float:
+        """From when on the order is another one, s."""
+        return math.inf
+
+    def update(self, moment: Moment) -> None:
+        """Take up the queue at a decision: but for those told to ``leave`` its jobs are known."""
+        self.jobs = moment.queue
+
+    def clear(self) -> None:
+        """Forget all jobs: those of the queue come again."""
+        self.jobs = ()
+        del self._tasks[:], self._times[:]
+
+    def copied(self) -> Self:
+        """Return waiting jobs of their own."""
+        twin = copy(self)
+        twin._tasks, twin._times = self._tasks[:], self._times[:]
+        return twin
 
     def leave(self, num_first: int, others: Collection[int]) -> None:
         """Take the first jobs, so many, and those at other places off the queue."""
@@ -118,27 +134,46 @@ class WaitingJobs:
         return chosen[fits]
 
 
-class SortedJobs(WaitingJobs):
-    """Waiting jobs in a fixed order: each that arrives is put in its place."""
+class RankedJobs(WaitingJobs):
+    """Waiting jobs by their keys: each that arrives is put in its place, and all are when the keys change."""
 
     jobs: list[Job]
 
-    def __init__(self, key: Callable[[Job], Any], least_time: LeastTime) -> None:
+    def __init__(self, keys: Keys, least_time: LeastTime) -> None:
         super().__init__(least_time)
-        self._key = key
+        self._key = keys
         self._keys: list[Any] = []
         self.jobs = []
 
-    def update(self, queue: Sequence[Job], now: float) -> None:  # noqa: ARG002
-        """Put the jobs that are new into their places."""
-        for job in queue[len(self.jobs) :]:
-            key = self._key(job)
-            place = bisect_right(self._keys, key)
-            self._keys.insert(place, key)
-            self.jobs.insert(place, job)
-            if place < len(self._tasks):
-                self._tasks.insert(place, job.tasks)
-                self._times.insert(place, self._least_time(job))
+    @property
+    def next_change(self) -> float:
+        """From when on the order is another one, s."""
+        return self._key.next_change
+
+    def update(self, moment: Moment) -> None:
+        """Put the jobs of the queue that are new into their places, or all where the keys have changed.
+
+        One job is in its place whatever its key: until there is a second one keys are not made.
+        """
+        if moment.now >= self._key.next_change:
+            keys = [*map(self._key.at(moment), moment.queue)] if len(moment.queue) > 1 else [None]
+            places = places_in_order(keys)
+            self.jobs, self._keys = [moment.queue[k] for k in places], [keys[k] for k in places]
+            del self._tasks[:], self._times[:]
+            return
+        for job in moment.queue[len(self.jobs) :]:
+            self._insert(job)
+
+    def clear(self) -> None:
+        """Forget all jobs; their keys stay as they are."""
+        super().clear()
+        self.jobs, self._keys = [], []
+
+    def copied(self) -> Self:
+        """Return waiting jobs of their own."""
+        twin = super().copied()
+        twin.jobs, twin._key, twin._keys = self.jobs.copy(), copy(self._key), self._keys.copy()
+        return twin
 
     def leave(self, num_first: int, others: Collection[int]) -> None:
         """Take the first jobs, so many, and those at other places off the queue."""
@@ -147,15 +182,15 @@ class SortedJobs(WaitingJobs):
             del self.jobs[place], self._keys[place]
         del self.jobs[:num_first], self._keys[:num_first]
 
-
-class TimedJobs(WaitingJobs):
-    """Waiting jobs in an order that changes with the clock: it is made anew at every pass."""
-
-    def __init__(self, order: Order, least_time: LeastTime) -> None:
-        super().__init__(least_time)
-        self._order = order
-
-    def update(self, queue: Sequence[Job], now: float) -> None:
-        """Order the jobs of a queue at ``now`` (s)."""
-        self.jobs = ordered_at(queue, self._order, now)
-        del self._tasks[:], self._times[:]
+    def _insert(self, job: Job) -> None:
+        """Put a job into its place."""
+        key = self._key.of(job)
+        try:
+            place = bisect_right(self._keys, key)
+        except TypeError as error:
+            raise incomparable(error) from None
+        self._keys.insert(place, key)
+        self.jobs.insert(place, job)
+        if place < len(self._tasks):
+            self._tasks.insert(place, job.tasks)
+            self._times.insert(place, self._least_time(job))

@@ -39,6 +39,7 @@ from coalloc.simulator.readiness import Event, Readiness
 from coalloc.simulator.record import Record
 from coalloc.simulator.routing import CopiesSites, HearsBeginning, HearsEnds, HearsStarts, Router
 from coalloc.simulator.site import Partition, Site
+from coalloc.simulator.usage import Use
 
 PASSES_PER_REPORT = 1_000
 """Instants between two reports of progress."""
@@ -230,7 +231,7 @@ class Engine:
         twin._progress = self._progress.copied([twins.get(s) or s.copied() for s in self._progress.sources])
         rng = deepcopy(self._sites[0].state.rng)
         shared = twin._clock, twin._contention, twin._sharing, rng
-        twin._sites = [site.copied(policy(site.policy), *shared) for site in self._sites]
+        twin._sites = [site.copied(policy(site.policy), *shared, past=twin._past) for site in self._sites]
         twin._interrupts = Interrupts()
         for name in COPIED:
             setattr(twin, name, getattr(self, name).copy())
@@ -316,7 +317,7 @@ class Engine:
             return False
         (site,) = self._sites
         are = {"is_per_event": self._is_per_event, "are_killed": self._kill}
-        self._pool = run = PoolRun(self._instance, site.slowness, rules, **are)
+        self._pool = run = PoolRun(self._instance, site.slowness, rules, site.state, **are)
         next_report = ALL if self._report is None else PASSES_PER_REPORT
         while run.go(next_report):
             if self._interrupts.have_come:
@@ -377,6 +378,7 @@ class Engine:
                 is_moldable=self._is_moldable,
                 running=instance.running,
                 sharing=self._sharing,
+                past=self._past,
             )
             for number, partition in enumerate(partitions)
         ]
@@ -495,6 +497,16 @@ class Engine:
                 f"the policy never starts the waiting jobs ({site.num_waiting}): no job has run, arrived or started "
                 f"in {MAX_IDLE_INSTANTS:,} consecutive scheduling passes",
             )
+
+    def _past(self, site: Site) -> Iterator[Use]:
+        """Yield what jobs of a site have used that have ended."""
+        first = len(self._jobs)
+        for index, start, end, processors in self._record:
+            if site.has(processors):
+                known = self._others.get(index)
+                if known is None:
+                    known = self._jobs[index] if index < first else self._instance.running[index - first].job
+                yield Use(known.user, processors.bit_count(), start, end)
 
     # -------------------------------------------------------------------------- jobs that come, change and go
 

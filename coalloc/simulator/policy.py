@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.documents.values import NO_SECONDS, copying
-from coalloc.instance import Job, Platform, RunningJob, Shape
+from coalloc.instance import CoallocError, Job, Platform, RunningJob, Shape
 from coalloc.problem.allocation import Allocation, NodeClass, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.rules.capacity_vectors import Order
@@ -32,6 +32,7 @@ from coalloc.simulator.node_sharing import NodeSharing
 from coalloc.simulator.occupancy import Occupancy
 from coalloc.simulator.outlook import Outlook
 from coalloc.simulator.processors import Processors, indices_of
+from coalloc.simulator.usage import Ledger, Usage
 
 ENFORCED = frozenset(
     {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
@@ -199,6 +200,7 @@ class State:
     _is_timed: bool = False
     _is_moldable: bool = False
     _outlook: Outlook | None = None
+    _usage: Callable[[float], Usage] = Ledger(math.inf).at
     reservations: Sequence[RunningJob] = ()
     run: object = field(default_factory=object)
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
@@ -364,6 +366,23 @@ class State:
             vectors = self._occupancy.vectors
             self._allocators[rule] = allocator(rule, self.classes, self.scope, vectors, is_timed=self._is_timed)
         return self._allocators[rule]
+
+    def usage(self, half_life: float = math.inf) -> Usage:
+        """Return the processor seconds that each user has had until now, for orders with fair share.
+
+        Parameters
+        ----------
+        half_life : float, default inf
+            Time after which a processor second in the past counts half, s.
+
+        Returns
+        -------
+        mapping of str or None to float
+            By user; None has the jobs without a user. Later events do not change it. A user without usage has 0.
+        """
+        if not half_life > 0.0:
+            raise CoallocError(f"half_life must be above 0 s, got {half_life!r}")
+        return self._usage(half_life)
 
     def arrays(self) -> StateArrays:
         """Return the state as arrays of numbers, which do not change with it."""

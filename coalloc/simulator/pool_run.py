@@ -19,7 +19,7 @@ from coalloc.engine import LONGEST_CALL, engine
 from coalloc.instance import Instance, Job
 from coalloc.instance.numbering import Intervals, intervals_of
 from coalloc.instance.rounding import TIME_PRECISION
-from coalloc.rules.orders import FIXED_ORDERS, OrderName
+from coalloc.rules.orders import KeyOfJob, Keys, Moment, as_queued, places_in_order
 from coalloc.rules.queues import QueueRules
 from coalloc.schedule.naming import in_order, named_takes
 from coalloc.simulator.policy import as_described
@@ -95,10 +95,20 @@ class PoolPosition(NamedTuple):
 
 
 class PoolRun:
-    """A run of an instance whose processors are equal and which has nothing but jobs; ``slowdown`` is theirs."""
+    """A run of an instance whose processors are equal and which has nothing but jobs; ``slowdown`` is theirs.
+
+    The orders of the rules have the keys that they have at the ``beginning``, which never change.
+    """
 
     def __init__(
-        self, instance: Instance, slowdown: float, rules: QueueRules, *, is_per_event: bool, are_killed: bool
+        self,
+        instance: Instance,
+        slowdown: float,
+        rules: QueueRules,
+        beginning: Moment,
+        *,
+        is_per_event: bool,
+        are_killed: bool,
     ) -> None:
         jobs, running, base = instance.jobs, instance.running, instance.time_base
         self._running, self._numbering = running, instance.platform.numbering
@@ -124,8 +134,8 @@ class PoolRun:
             np.concatenate([self._tasks, np.array([run.job.tasks for run in running], np.int64)]),
             base_times * factors,
             estimates * factors,
-            _keys(jobs, rules.order),
-            _keys(jobs, rules.candidates or "fcfs"),
+            _numbered(jobs, Keys(rules.order).at(beginning)),
+            _numbered(jobs, Keys(rules.candidates or "fcfs").at(beginning)),
             np.array([run.end for run in running], float),
         )
 
@@ -173,15 +183,15 @@ class PoolRun:
         return in_order(Intervals(started[take], first, stop))
 
 
-def _keys(jobs: Sequence[Job], order: OrderName) -> Floats:
-    """Return numbers that order jobs as an order of the queue does, whose keys may be anything that compares.
+def _numbered(jobs: Sequence[Job], key: KeyOfJob) -> Floats:
+    """Return numbers that order jobs as keys do, which may be anything that compares.
 
     It sees them as their users describe them.
     """
-    if order == "fcfs":
+    if key is as_queued:
         return np.zeros(len(jobs))
-    keys = [*map(FIXED_ORDERS[order], map(as_described, jobs))]
-    places = sorted(range(len(keys)), key=keys.__getitem__)
+    keys = [*map(key, map(as_described, jobs))]
+    places = places_in_order(keys)
     numbers = np.zeros(len(keys))
     numbers[places] = np.cumsum([0, *(keys[one] < keys[next_] for one, next_ in pairwise(places))][: len(keys)])
     return numbers

@@ -74,6 +74,11 @@ class Record:
         held = [processors for part in parts for processors in part.processors]
         return array("d", starts.tobytes()), array("d", ends.tobytes()), [held[k] for k in order.tolist()]
 
+    def __iter__(self) -> Iterator[tuple[int, float, float, Processors]]:
+        """Yield the jobs by index, with their starts and ends (s) and processors."""
+        for part in self._parts():
+            yield from zip(*part, strict=True)
+
     def _parts(self) -> Iterator[Facts]:
         """Yield all facts, in parts."""
         record: Record | None = self

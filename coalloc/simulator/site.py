@@ -7,12 +7,13 @@ only. Names of processors are the same everywhere; their numbers are the site's 
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import compress
+from itertools import chain, compress
 from operator import or_
 from time import perf_counter
 from typing import Any, Self
@@ -47,6 +48,7 @@ from coalloc.simulator.policy import (
 )
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.site_power import SitePower
+from coalloc.simulator.usage import Ledger, Usage, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,7 @@ class Site:
         is_moldable: bool = False,
         running: Sequence[RunningJob] = (),
         sharing: NodeSharing | None = None,
+        past: Callable[[Site], Iterable[Use]] = lambda _: (),
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
         scope = self.policy.scope
@@ -209,6 +212,8 @@ class Site:
         self._estimated_ends: list[float] = []
         self.largest_job = largest_part(classes, scope)
         self._most_tasks: dict[tuple[object, ...], int] = {}
+        self._past, self._ledgers = past, dict[float, Ledger]()
+        """What jobs have used that have ended, and the ledgers that have been asked for by half-life, s."""
         self.state = State(
             queue=self.queue,
             running=self._by_estimate,
@@ -223,6 +228,7 @@ class Site:
             _is_timed=is_timed,
             _is_moldable=is_moldable,
             _outlook=self.outlook,
+            _usage=self.usage,
             reservations=tuple(run for run in held if run.start > 0.0),
         )
         self._links = links
@@ -240,6 +246,8 @@ class Site:
         contention: Contention,
         sharing: NodeSharing | None,
         rng: np.random.Generator,
+        *,
+        past: Callable[[Site], Iterable[Use]],
     ) -> Self:
         """Return a site of its own in the same state, under a policy, as a part of another run."""
         twin = copy(self)
@@ -250,6 +258,7 @@ class Site:
         twin._estimated_ends, twin._occupancy = self._estimated_ends.copy(), copy(self._occupancy)
         twin.outlook = None if self.outlook is None else self.outlook.copied()
         twin.power = None if self.power is None else self.power.copied()
+        twin._past, twin._ledgers = past, {half_life: ledger.copied() for half_life, ledger in self._ledgers.items()}
         twin.state = replace(
             self.state,
             queue=twin.queue,
@@ -260,6 +269,7 @@ class Site:
             _loads=partial(_loads_of, contention, self._links),
             _sharing=sharing,
             _outlook=twin.outlook,
+            _usage=twin.usage,
         )
         twin._listen()
         return twin
@@ -504,10 +514,20 @@ class Site:
         list.pop(by_estimate, place)
         del estimated_ends[place]
         self._occupancy.release(running.taken, running.processors)
+        for ledger in self._ledgers.values():
+            ledger.change(running.job.user, -sum(running.counts), self._clock.now)
         if self.power is not None:
             self.power.ended(running.processors, self._clock.now)
         if self._hears_ends is not None:
             self._hears_ends.ended(self.state, running)
+
+    def usage(self, half_life: float) -> Usage:
+        """Return the usage of each user now; it halves in so many seconds."""
+        now, ledger = self._clock.now, self._ledgers.get(half_life)
+        if ledger is None:
+            held = (Use(run.job.user, sum(run.counts), run.start, math.inf) for run in self._by_estimate)
+            ledger = self._ledgers[half_life] = Ledger.opened(half_life, chain(self._past(self), held), now)
+        return ledger.at(now)
 
     def has(self, processors: Processors) -> bool:
         """Return whether processors (numbers of the platform) are all the site's."""
@@ -530,6 +550,8 @@ class Site:
         place = bisect_right(self._estimated_ends, running.estimated_end)
         list.insert(self._by_estimate, place, running)
         self._estimated_ends.insert(place, running.estimated_end)
+        for ledger in self._ledgers.values():
+            ledger.change(running.job.user, sum(running.counts), self._clock.now)
 
 
 def _loads_of(contention: Contention, links: Sequence[int]) -> tuple[float, ...]:

@@ -57,11 +57,11 @@ TOPICS = {
     """,
     "Extending": """
         extend.Start extend.Wake extend.State extend.Running extend.policy_named extend.ExternalPolicy
-        extend.Broker extend.Site grid.Partition extend.RegularObjective extend.PiecewiseLinear extend.Constraint
-        extend.TimeBounds extend.AllowedStarts extend.Calendar extend.AllowedNodes extend.MostTasks extend.AllowedShapes
-        extend.AllowedSpreads extend.NotTogether extend.TimeRow extend.Cumulative extend.SameCluster
-        extend.DifferentClusters extend.Budget extend.NodeClass extend.Formulation extend.Problem extend.Generator
-        extend.Adapter extend.Interface
+        extend.QueueOrder extend.Broker extend.Site grid.Partition extend.RegularObjective extend.PiecewiseLinear
+        extend.Constraint extend.TimeBounds extend.AllowedStarts extend.Calendar extend.AllowedNodes extend.MostTasks
+        extend.AllowedShapes extend.AllowedSpreads extend.NotTogether extend.TimeRow extend.Cumulative
+        extend.SameCluster extend.DifferentClusters extend.Budget extend.NodeClass extend.Formulation extend.Problem
+        extend.Generator extend.Adapter extend.Interface
     """,
     "Errors and versions": """
         CoallocError InstanceError UnsupportedFeature results.RelaxedFeatureWarning show_versions

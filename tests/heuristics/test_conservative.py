@@ -15,7 +15,7 @@ from coalloc.heuristics.conservative import Compression, Conservative
 from coalloc.instance import Instance, Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import RuleName
-from coalloc.rules.orders import OrderName, ordered_at
+from coalloc.rules.orders import Keys, OrderName, ordered
 from coalloc.simulator.policy import Start, State, Wake
 from tests.heuristics.runs import endable, estimated_instances, star, starts, without_traffic
 from tests.strategies import LAW, instances
@@ -153,7 +153,7 @@ class Plain:
                 self.places[id] = self.earliest(state, jobs[id])
             self.places = {id: self.places[id] for id in kept}
         elif any(end > state.now for id, end in self.expected.items() if id not in running):
-            by_order = [job.id for job in ordered_at(state.queue, self.order, state.now) if job.id in self.places]
+            by_order = [job.id for job in ordered(state.queue, Keys(self.order).at(state)) if job.id in self.places]
             orders = {"start": by_start, "arrival": list(self.places), "queue": by_order}
             for id in orders[self.compression]:
                 place = self.places.pop(id)
@@ -161,7 +161,7 @@ class Plain:
                 self.places[id] = found if found[0] < place[0] else place
                 self.places = {job: self.places[job] for job in jobs if job in self.places}
         new = [job for job in state.queue if job.id not in self.places]
-        for job in ordered_at(new, self.order, state.now):
+        for job in ordered(new, Keys(self.order).at(state)):
             self.places[job.id] = self.earliest(state, job)
         self.places = {job: self.places[job] for job in jobs}
         free = state.free

@@ -87,7 +87,25 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
             {"queue_order": "fifo"},
             [
                 "queue_order of policy 'easy' must be one of fcfs, sjf, bjf, spt, lpt, largest-area, wfp3, unicef, "
-                "f1, f2, f3, f4 or a function, got 'fifo'"
+                "f1, f2, f3, f4, multifactor or a function, got 'fifo'"
+            ],
+        ),
+        (
+            "easy",
+            {"queue_order": {"order": "multi"}, "candidates": {"order": "multifactor", "weight_age": -1}},
+            [
+                "queue_order of policy 'easy' must have one of multifactor as its order, got 'multi' (did you mean "
+                "'multifactor'?)",
+                "candidates of policy 'easy' is wrong: weight_age of order 'multifactor' must be at least 0, got -1",
+            ],
+        ),
+        (
+            "list",
+            {"queue_order": {"order": "multifactor", "weight_ag": 1, "shares": {}}},
+            [
+                "queue_order of policy 'list' is wrong: order 'multifactor' has no option weight_ag (did you mean "
+                "weight_age?); its options: weight_age, weight_fair_share, weight_job_size, weight_partition, "
+                "weight_qos, max_age, half_life, calc_period, favor_small, shares, partitions, qos, nice"
             ],
         ),
         ("pas", {"work_limit": 0}, ["work_limit of policy 'pas' must be at least 1, got 0"]),

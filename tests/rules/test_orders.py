@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import get_args
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, get_args
 
 import pytest
 
 from coalloc.instance import Job
-from coalloc.rules.orders import FIXED_ORDERS, TIMED_ORDERS, OrderName, is_fixed, key_at, ordered_at
+from coalloc.rules.orders import FIXED_ORDERS, TIMED_ORDERS, Keys, Order, OrderName, is_fixed, ordered
+
+
+class Moment(NamedTuple):
+    """A decision."""
+
+    now: float
+    queue: Sequence[Job] = ()
+
+
+def key_at(order: Order, now: float) -> Callable[[Job], Any]:
+    """Return the sort key of an order at a time, s."""
+    return Keys(order).at(Moment(now))
+
 
 JOBS = (
     Job("a", 2, 100.0, arrival=5.0),
@@ -24,13 +38,13 @@ JOBS = (
 )
 def test_each_order(order: OrderName, expected: str) -> None:
     # fcfs keeps the queue as it is. lpt goes by estimates: c (120), though it runs for 60 s only, before a (100).
-    assert "".join(job.id for job in ordered_at(JOBS, order, 10.0)) == expected
+    assert "".join(job.id for job in ordered(JOBS, key_at(order, 10.0))) == expected
 
 
 @pytest.mark.parametrize("order", get_args(OrderName))
 def test_ties_keep_the_order_given(order: OrderName) -> None:
     equal = [Job(name, 2, 10.0) for name in "dacb"]
-    assert [job.id for job in ordered_at(equal, order, 5.0)] == list("dacb")
+    assert [job.id for job in ordered(equal, key_at(order, 5.0))] == list("dacb")
 
 
 def test_the_names_are_those_of_the_orders() -> None:

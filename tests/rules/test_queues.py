@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -18,6 +18,13 @@ from coalloc.rules.queues import FEW, WaitingJobs, waiting_jobs
 def least_time(job: Job) -> float:
     """Return what a job takes at least, s."""
     return job.estimate
+
+
+class Moment(NamedTuple):
+    """A decision."""
+
+    queue: Sequence[Job]
+    now: float
 
 
 def shown(waiting: WaitingJobs) -> list[str]:
@@ -56,23 +63,23 @@ def test_jobs_stand_in_order_whenever_they_come(order: Order, expected: str) -> 
     # wfp3 at 7 s: a (7/30)**3 * 2 = 0.025, b (2/10)**3 * 3 = 0.024, c (1/20)**3 = 0.0001.
     waiting = waiting_jobs(order, least_time)
     for number in (1, 2, 3):
-        waiting.update(THREE[:number], 7.0)
+        waiting.update(Moment(THREE[:number], 7.0))
     assert "".join(shown(waiting)) == expected
 
 
 def test_those_that_leave_are_gone() -> None:
     waiting = waiting_jobs("spt", least_time)
-    waiting.update(THREE, 7.0)
+    waiting.update(Moment(THREE, 7.0))
     waiting.leave(1, [2])  # b, the first, and a, the last
     assert shown(waiting) == ["c"]
-    waiting.update([THREE[2], Job("d", 1, 5.0, arrival=8.0)], 8.0)
+    waiting.update(Moment([THREE[2], Job("d", 1, 5.0, arrival=8.0)], 8.0))
     assert shown(waiting) == ["d", "c"]
 
 
 def test_small_jobs_and_those_that_may_pass() -> None:
     # b needs more than two; of a and c, with one spare processor, a passes only if its 30 s are over in time.
     waiting = waiting_jobs("fcfs", least_time)
-    waiting.update(THREE, 7.0)
+    waiting.update(Moment(THREE, 7.0))
     assert waiting.small(2) == [0, 2]
     assert waiting.small(2, first=1) == [2]
     assert list(waiting.passing([0, 2], Gap(2, 1, 37.0), 7.0)) == [0, 2]
@@ -83,7 +90,7 @@ def test_small_jobs_and_those_that_may_pass() -> None:
 def test_keys_that_do_not_compare_are_one_clear_fault() -> None:
     keys: Callable[[Job, float], Any] = lambda job, now: None if job.id == "b" else 1.0  # noqa: E731
     with pytest.raises(CoallocError, match="the keys of an order must be comparable with each other"):
-        waiting_jobs(keys, least_time).update(THREE, 7.0)
+        waiting_jobs(keys, least_time).update(Moment(THREE, 7.0))
 
 
 sizes = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=FEW + 5, max_size=FEW + 20)
@@ -95,7 +102,7 @@ def test_a_long_queue_answers_as_its_list_does(drawn: list[tuple[int, int]], ord
     jobs = [Job(f"J{i}", n, float(t), arrival=float(i)) for i, (n, t) in enumerate(drawn)]
     waiting, queue = waiting_jobs(order, least_time), jobs[: FEW + 2]
     for now in (100.0, 200.0, 300.0):
-        waiting.update(queue, now)
+        waiting.update(Moment(queue, now))
         listed = list(waiting.jobs)
         room, spare, first = data.draw(st.integers(1, 5)), data.draw(st.integers(0, 4)), data.draw(st.integers(0, 9))
         small = [place for place, job in enumerate(listed) if place >= first and job.tasks <= room]

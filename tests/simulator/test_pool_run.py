@@ -157,6 +157,29 @@ def test_keys_are_anything_that_compares(key, monkeypatch):
     assert found == coalloc.simulate(LOG, "easy", queue_order="lpt", candidates="lpt").schedule
 
 
+class Widest:
+    """An order of a user that never changes, and counts how often it is asked for."""
+
+    changes_every = math.inf
+
+    def __init__(self):
+        self.num_keys = 0
+
+    def key(self, _):
+        self.num_keys += 1
+        return lambda job: -job.tasks
+
+
+def test_an_order_of_a_user_that_never_changes_is_run_here(monkeypatch):
+    order = Widest()
+    assert rules_of(LOG, "easy", {"queue_order": order, "candidates": order}) is not None
+    found = coalloc.simulate(LOG, "easy", queue_order=order, candidates=order).schedule
+    assert order.num_keys == 2
+    assert found == coalloc.simulate(LOG, "easy", queue_order="bjf", candidates="bjf").schedule
+    monkeypatch.setattr(Engine, "run_in_pool", lambda _: False)
+    assert found == coalloc.simulate(LOG, "easy", queue_order=order, candidates=order).schedule
+
+
 class OtherEasy(Easy):
     """A policy that inherits the rules, and decides otherwise."""
 
