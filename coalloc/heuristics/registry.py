@@ -116,6 +116,7 @@ BUILTIN: Mapping[str, Entry] = {
     "conservative": Entry(
         ".conservative:Conservative", "conservative backfilling: fill gaps without delaying any waiting job"
     ),
+    "slurm": Entry(".slurm:Slurm", "Slurm: strictly by priority at every event, conservative backfilling at intervals"),
     "mesd": Entry(".mesd:Mesd", "minimum execution slowdown: batches of jobs, next the job with the least slowdown"),
     "pas": Entry(".pas:Pas", "packages: start as many jobs as fit together, allocated by PAS, CBS or JPR"),
     "oas": Entry(
