@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -115,32 +114,41 @@ class _Ranking:
         self._usage = usage
         self.ranks: dict[User, int] = {}
 
-    def levels(self, members: Sequence[Member]) -> Iterator[tuple[float, Member]]:
-        """Yield members of an account with their level fair shares: their part of its shares over that of its usage."""
+    def levels(self, members: Sequence[Member]) -> list[tuple[float, Member]]:
+        """Return members of an account with their level fair shares: the part of its shares over that of its usage."""
         used = [*map(self._used, members)]
         all_used, all_shares = sum(used), sum(member.shares for member in members)
-        for member, amount in zip(members, used, strict=True):
-            if not member.shares:
-                yield 0.0, member
-            elif not amount:
-                yield math.inf, member
-            else:
-                yield (member.shares / all_shares) / (amount / all_used), member
+        return [
+            (
+                (member.shares / all_shares) / (amount / all_used) if member.shares and amount else _extreme(member),
+                member,
+            )
+            for member, amount in zip(members, used, strict=True)
+        ]
 
     def rank(self, levels: Iterable[tuple[float, Member]], left: int, first: int) -> int:
         """Give the users below some members their ranks, the first ``first``; return how many ranks are left.
 
         Members of accounts with equal levels are ranked together, behind the users with that level.
         """
-        for _, group in groupby(sorted(levels, key=itemgetter(0), reverse=True), key=itemgetter(0)):
-            equal = [member for _, member in group]
-            users = [member.name for member in equal if member.members is None]
-            self.ranks |= dict.fromkeys(users, first)
-            left -= len(users)
-            below = [found for member in equal for found in self.levels(member.members or ())]
-            left = self.rank(below, left, first) if below else left
-            first = left
-        return left
+        accounts: list[Member] = []
+        previous: float | None = None
+        for level, member in sorted(levels, key=itemgetter(0), reverse=True):
+            if level != previous and previous is not None:
+                first = left = self._rank_below(accounts, left, first)
+                accounts = []
+            previous = level
+            if member.members is None:
+                self.ranks[member.name] = first
+                left -= 1
+            else:
+                accounts.append(member)
+        return self._rank_below(accounts, left, first)
+
+    def _rank_below(self, accounts: Sequence[Member], left: int, first: int) -> int:
+        """Rank the members of accounts as those of one; return how many ranks are left."""
+        below = [found for account in accounts for found in self.levels(account.members or ())]
+        return self.rank(below, left, first) if below else left
 
     def _used(self, member: Member) -> float:
         """Return the usage of a user, or of all users of an account."""
@@ -171,6 +179,11 @@ def _users(members: Iterable[Member]) -> Iterator[Member]:
             yield member
         else:
             yield from _users(member.members)
+
+
+def _extreme(member: Member) -> float:
+    """Return the level fair share of a member without shares, or else without usage."""
+    return math.inf if member.shares else 0.0
 
 
 def _normalised(priorities: Mapping[str, float]) -> dict[str, float]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from coalloc.documents.text import shortened, visible
@@ -195,7 +196,7 @@ class Keys:
     """
 
     def __init__(self, order: Order) -> None:
-        self._order, self._period = order, _period(order)
+        self._made, self._period = _maker(order), _period(order)
         self.next_change = -math.inf
         self.of: KeyOfJob = as_queued
         """Returns the key of a job."""
@@ -214,17 +215,30 @@ class Keys:
         self.change(moment)
         return self.of
 
-    def _made(self, moment: Moment) -> KeyOfJob:
-        order, now = self._order, moment.now
-        if isinstance(order, QueueOrder):
-            made = order.key(moment)
-            if not callable(made):
-                raise CoallocError(f"key(state) of {_shown(order)} must return a function of a job, got {made!r}")
-            return made
-        if isinstance(order, str) and order in FIXED_ORDERS:
-            return FIXED_ORDERS[order]
-        timed = TIMED_ORDERS[order] if isinstance(order, str) else order
-        return lambda job: timed(job, now)
+
+def _maker(order: Order) -> Callable[[Moment], KeyOfJob]:
+    """Return what makes the sort key of jobs at a decision."""
+    if isinstance(order, QueueOrder):
+        return partial(_seen_by, order)
+    if isinstance(order, str) and order in FIXED_ORDERS:
+        fixed = FIXED_ORDERS[order]
+        return lambda _: fixed
+    timed = TIMED_ORDERS[order] if isinstance(order, str) else order
+    return partial(_at_time, timed)
+
+
+def _at_time(timed: Key, moment: Moment) -> KeyOfJob:
+    """Return the key of each job at the time of a decision."""
+    now = moment.now
+    return lambda job: timed(job, now)
+
+
+def _seen_by(order: QueueOrder, moment: Moment) -> KeyOfJob:
+    """Return the key of each job by an order that sees a decision."""
+    made = order.key(moment)
+    if not callable(made):
+        raise CoallocError(f"key(state) of {_shown(order)} must return a function of a job, got {made!r}")
+    return made
 
 
 def _period(order: Order) -> float:

@@ -155,14 +155,18 @@ class RankedJobs(WaitingJobs):
 
         One job is in its place whatever its key: until there is a second one keys are not made.
         """
-        if moment.now >= self._key.next_change:
-            keys = [*map(self._key.at(moment), moment.queue)] if len(moment.queue) > 1 else [None]
-            places = places_in_order(keys)
-            self.jobs, self._keys = [moment.queue[k] for k in places], [keys[k] for k in places]
-            del self._tasks[:], self._times[:]
+        queue = moment.queue
+        if moment.now < self._key.next_change:
+            for job in queue[len(self.jobs) :]:
+                self._insert(job)
             return
-        for job in moment.queue[len(self.jobs) :]:
-            self._insert(job)
+        if len(queue) == 1:
+            self.jobs, self._keys = [queue[0]], [None]
+        else:
+            keys = [*map(self._key.at(moment), queue)]
+            places = places_in_order(keys)
+            self.jobs, self._keys = [queue[k] for k in places], [keys[k] for k in places]
+        del self._tasks[:], self._times[:]
 
     def clear(self) -> None:
         """Forget all jobs; their keys stay as they are."""
