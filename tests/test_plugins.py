@@ -14,7 +14,7 @@ import pytest
 
 import coalloc
 from coalloc.bench.methods import METHODS
-from coalloc.heuristics.registry import POLICIES
+from coalloc.heuristics.registry import ORDERS, POLICIES
 from coalloc.objectives import OBJECTIVES
 from coalloc.solvers.backends.adapters import ADAPTERS, find_solver
 from coalloc.system.plugins import PluginWarning
@@ -85,7 +85,7 @@ def site(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
     generators.families.cache_clear()
-    for registry in (POLICIES, OBJECTIVES, ADAPTERS, READERS):
+    for registry in (POLICIES, ORDERS, OBJECTIVES, ADAPTERS, READERS):
         monkeypatch.setattr(registry, "_plugins", None)
         monkeypatch.setattr(registry, "_owners", {})
     monkeypatch.chdir(tmp_path)
@@ -137,6 +137,15 @@ def test_a_broker_of_a_package_is_run_with_its_options(example):
     assert json.loads(done.stdout)["options"]["queue_order"] == "spt"
 
 
+def test_a_queue_order_of_a_package_is_used_with_its_options(example):
+    path = write(example / "tiny.json", TINY)
+    for order in ("least-usage", '{"order": "least-usage", "half_life": 60.0}'):
+        done = run("simulate", path, "-p", f"queue_order={order}", "-q", "--json")
+        assert done.exit_code == 0, done.stderr
+    wrong = run("simulate", path, "-p", 'queue_order={"order": "least-use"}')
+    assert "must have one of multifactor, least-usage as its order, got 'least-use'" in wrong.stderr
+
+
 def test_samples_of_a_benchmark_hang_on_the_version_of_a_plugin(example):
     # Keys of samples are made of these versions.
     of_theirs, of_ours = (METHODS["simulate"].versions({"policy": name}) for name in ("last-come", "easy"))
@@ -186,6 +195,7 @@ def test_child_processes_of_a_benchmark_find_a_policy_of_a_package(example):
         ("policies", "easy", "broken:Failing", "the name is taken"),
         ("policies", "a,b", "broken:Failing", "the name must consist of letters, digits, - and _"),
         ("brokers", "mine", "broken:Failing", "is no broker: it must have "),
+        ("queue_orders", "mine", "broken:Nothing", "is no queue order: it must have key(state) and changes_every"),
         ("objectives", "mine", "broken:Nothing", "must be a RegularObjective, got "),
         ("generators", "mine", "broken:Nothing", "must be a subclass of Generator, got "),
         ("solvers", "mine", "broken:FREE", "its name 'free' is taken, or is not that of the entry point"),
@@ -195,7 +205,7 @@ def test_child_processes_of_a_benchmark_find_a_policy_of_a_package(example):
 def test_a_plugin_that_cannot_be_used_is_named_and_skipped(group, name, home, sentence, site):
     (site / "broken.py").write_text(BROKEN)
     install(site, "their-package", {f"coalloc.{group}": {name: home}})
-    registries = {"objectives": OBJECTIVES, "solvers": ADAPTERS, "readers": READERS}
+    registries = {"queue_orders": ORDERS, "objectives": OBJECTIVES, "solvers": ADAPTERS, "readers": READERS}
     registry = generators.families() if group == "generators" else registries.get(group, POLICIES)
     expected = f"plugin '{name}' (coalloc.{group}) of their-package 0.1.0 is skipped: {sentence}"
     with pytest.warns(PluginWarning, match=re.escape(expected)) as warned:

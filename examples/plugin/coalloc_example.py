@@ -1,4 +1,4 @@
-"""A policy, a broker, an objective, a generator and a reader, found by the entry points of ``pyproject.toml``."""
+"""A policy, a broker, a queue order, an objective, a generator and a reader: ``pyproject.toml`` names them."""
 
 import csv
 from dataclasses import dataclass
@@ -27,6 +27,19 @@ class LastCome:
                 return
             room = tuple(free - taken for free, taken in zip(room, counts, strict=True))
             yield Start(job.id, counts)
+
+
+@dataclass(frozen=True)
+class LeastUsage:
+    """Queue order: users with the least recent usage first."""
+
+    changes_every: float = 300.0
+    half_life: float = 604_800.0
+
+    def key(self, state):
+        """Return the usage of the user of a job."""
+        usage = state.usage(self.half_life)
+        return lambda job: usage[job.user]
 
 
 @dataclass

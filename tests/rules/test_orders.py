@@ -80,3 +80,27 @@ def test_formulas_hold_for_one_task_and_for_the_first_second() -> None:
 def test_an_order_of_ones_own_sees_the_clock() -> None:
     assert key_at(lambda job, now: now - job.arrival, 1200.0)(JOB) == 200.0
     assert not is_fixed(lambda job, now: job.tasks)
+
+
+class Turning:
+    """An order whose keys are the time at which they were made."""
+
+    def __init__(self, changes_every: float) -> None:
+        self.changes_every = changes_every
+
+    def key(self, state: Moment) -> Callable[[Job], float]:
+        return lambda _: state.now
+
+
+@pytest.mark.parametrize(
+    ("period", "made"),
+    [
+        (0.0, [5.0, 9.0, 10.0, 31.0, 40.0, 40.0]),
+        (10.0, [5.0, 5.0, 10.0, 31.0, 40.0, 40.0]),  # the first decision at or after 10, 30 and 40 s
+        (math.inf, [5.0] * 6),
+    ],
+)
+def test_keys_change_at_the_first_decision_of_a_period(period: float, made: list[float]) -> None:
+    keys = Keys(Turning(period))
+    assert [keys.at(Moment(now))(JOBS[0]) for now in (5.0, 9.0, 10.0, 31.0, 40.0, 40.0)] == made
+    assert is_fixed(Turning(period)) == (period == math.inf)
