@@ -92,7 +92,7 @@ RECIPES = {
     "queue order": Recipe(
         lines={
             ("rules/orders.py", "OrderName = Literal["): '"name", ',
-            ("rules/orders.py", "FIXED_ORDERS: Mapping[str, Callable[[Job], Any]] = {"): '"name": lambda job: job.id, ',
+            ("rules/orders.py", "FIXED_ORDERS: Mapping[str, KeyOfJob] = {"): '"name": lambda job: job.id, ',
         },
         # In the order of names A comes first, whatever the queue.
         use="""
