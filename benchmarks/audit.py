@@ -25,9 +25,10 @@ from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
-from coalloc.studies.audit_report import Audit, amount, percent
+from coalloc.studies.audit_report import Audit
 from coalloc.studies.audit_samples import bounds
 from coalloc.studies.audit_windows import Sample
+from coalloc.studies.audit_words import amount, percent
 
 LOGS: Mapping[str, tuple[str, int]] = {
     "KTH-SP2": ("KTH-SP2-1996-2.1-cln.swf.gz", 100),

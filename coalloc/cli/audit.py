@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -113,12 +114,28 @@ Scheduler = Annotated[
         rich_help_panel=RUNNING,
     ),
 ]
+AsRan = Annotated[
+    str | None,
+    Option(
+        "--as-ran",
+        metavar="POLICY",
+        help="Policy that models the site: compare its simulated starts with the recorded ones.",
+        rich_help_panel=RUNNING,
+    ),
+]
+PolicyLimit = Annotated[
+    float,
+    Option(metavar="SECONDS", help="Time limit for the simulation of each policy.", rich_help_panel=RUNNING),
+]
+Users = Annotated[
+    bool, Option("--users", help="Name users in tables and reports; otherwise numbers.", rich_help_panel=OUTPUT)
+]
 Against = Annotated[
     list[str] | None,
     Option(
         metavar="POLICY",
-        help="Online policy to compare with the bounds. Repeatable.",
-        show_default="easy with three queue orders",
+        help="Policy to try. Repeatable.",
+        show_default="27 built-in ones",
         rich_help_panel=RUNNING,
     ),
 ]
@@ -152,12 +169,28 @@ Starts = Annotated[
     ),
 ]
 
+PolicyTable = Annotated[
+    Path | None,
+    Option("--policies", metavar="CSV", help="Table to write: waits under each policy.", rich_help_panel=OUTPUT),
+]
+Groups = Annotated[
+    Path | None,
+    Option(
+        "--groups",
+        metavar="CSV",
+        help="Table to write: waits by size, length and user, before and under the named policy.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
 EXAMPLES = """
 Examples:
 
 coalloc audit oct.txt --processors 4096 --after 2026-10-01 --page oct.html
 
 coalloc audit HPC2N-2002.swf.gz -o hpc2n.csv --page hpc2n.html
+
+coalloc audit KTH-SP2.swf.gz --processors 100 --as-ran easy --policies policies.csv
 
 coalloc audit KTH-SP2.swf.gz --processors 100 --policy easy --window 1d --json
 
@@ -178,7 +211,9 @@ def audit(
     before: Before = None,
     window: Length = "7d",
     against: Against = None,
+    as_ran: AsRan = None,
     time_limit: TimeLimit = 5.0,
+    policy_limit: PolicyLimit = 300.0,
     seed: RunSeed = 0,
     jobs: Processes = None,
     scheduler: Scheduler = None,
@@ -186,7 +221,10 @@ def audit(
     output: Table = None,
     page: Page = None,
     plot: Plot = None,
+    policies: PolicyTable = None,
+    groups: Groups = None,
     starts: Starts = None,
+    users: Users = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
@@ -205,6 +243,7 @@ def audit(
     beside = [path for path in (page, output) if path is not None and path.suffix]
     kept = store or (beside[0].with_suffix(".sqlite") if beside else None)
     files = {"--output": output, "--page": page, "--plot": plot, "--starts": starts, "--store": kept}
+    files |= {"--policies": policies, "--groups": groups}
     check_writable(files, inputs=(trace, platform))
     length = seconds_of(window)
     if not length:
@@ -215,14 +254,17 @@ def audit(
     study = partial(
         coalloc.audit,
         policy=_policy(policy),
+        as_ran=_policy(as_ran, "--as-ran"),
         after=after,
         before=before,
         window=length,
         time_limit=time_limit,
+        policy_limit=policy_limit,
         seed=seed,
         store=kept,
         processes=jobs,
         scheduler=scheduler,
+        users=users,
         progress=None if quiet else note,
         **asked,
     )
@@ -231,11 +273,15 @@ def audit(
     except Interrupted as interrupt:
         keep_rows(interrupt, output, json)
         return ExitCode.DONE
+    if trace_format(trace) is None:
+        found = replace(found, source=replace(found.source, file=trace))
     written = Written()
     writers: dict[str, tuple[Path | None, Callable[[Path], object]]] = {
         "table": (output, partial(write_table, found.table)),
         "page": (page, found.write_page),
         "picture": (plot, found.draw),
+        "policies": (policies, lambda path: write_table(found.policies, path)),
+        "groups": (groups, lambda path: write_table(found.groups, path)),
         "starts": (starts, lambda path: write_table(found.starts, path)),
     }
     for name, (path, write) in writers.items():
@@ -274,8 +320,6 @@ def _of_trace(
     return {"trace": trace, "platform": where, **options}
 
 
-def _policy(text: str | None) -> dict[str, Any] | None:
-    """Return the policy that is to be audited, None for the log's own schedule."""
-    if text is None:
-        return None
-    return policies_of([text])[text]
+def _policy(text: str | None, option: str = "--policy") -> dict[str, Any] | None:
+    """Return the policy that an option names, None where it is not given."""
+    return None if text is None else policies_of([text], option)[text]

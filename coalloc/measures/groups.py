@@ -159,7 +159,12 @@ def _by_user(_: Jobs, users: Sequence[str | None], __: Week) -> Labels:
 
 
 def _by_size(jobs: Jobs, _: Sequence[str | None], __: Week) -> Labels:
-    return Labels(_size_names(), np.searchsorted(SIZE_CLASSES, jobs.processors).astype(np.int64))
+    return size_labels(jobs.processors)
+
+
+def size_labels(processors: Ints) -> Labels:
+    """Return the class of sizes that each number of processors is in."""
+    return Labels(_size_names(), np.searchsorted(SIZE_CLASSES, processors).astype(np.int64))
 
 
 def _size_names() -> list[str]:

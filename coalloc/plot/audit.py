@@ -1,4 +1,4 @@
-"""The picture of an audit: how much waiting was avoidable, where it comes from, and when."""
+"""The picture of an audit: how much waiting was avoidable, where it comes from, by which policies, and when."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Floats = NDArray[np.float64]
+
 UNAVOIDABLE, UNKNOWN, AVOIDABLE = (
     ("#0072B2", "unavoidable (proved)"),
     ("#9CCBE8", "unknown"),
@@ -34,20 +36,41 @@ WIDE = 20.0
 MANY = 60
 """Intervals from which on lines are thin."""
 
+NAMES = 1.75
+"""Width of the panel of policies, as a multiple of the longest mean wait: beside the points it has their names."""
+
+LINE = 0.09
+"""Distance of the names of policies, as a share of the height of their panel."""
+
 SMALL = 8.0
 """Size of what stands beside bars, points."""
 
 
-def draw_audit(table: pd.DataFrame, sources: Iterable[str], epoch: float | None) -> Figure:
-    """Draw the rows of an audit: the whole period first, then its intervals."""
+def draw_audit(
+    table: pd.DataFrame,
+    sources: Iterable[str],
+    epoch: float | None,
+    policies: pd.DataFrame,
+    utilization: Sequence[Floats] | None = None,
+) -> Figure:
+    """Draw the rows of an audit, the whole period first, then its intervals; and the policies that were tried.
+
+    ``utilization``, where there is a model of the site: edges of time steps (s from the beginning of the period), and
+    the shares of processors in use between them, recorded and simulated.
+    """
     whole, windows = table.iloc[0], table.iloc[1:]
     unit = _unit(float(whole["wait_as_it_was"]))
-    figure = page_figure(6.4, rows=(1, 1, 1), ratios=(1.2, 1.3, 2.4))
-    top, middle, bottom = figure.axes
+    extra = 0 if utilization is None else 1
+    ratios = (1.2, 1.3, 2.4, 2.4, *[1.3] * extra)
+    figure = page_figure(9.2 + 1.4 * extra, rows=(1,) * len(ratios), ratios=ratios)
+    top, middle, cloud, bottom, *last = figure.axes
     _draw_parts(top, whole, unit)
     _draw_sources(middle, whole, list(sources), unit)
+    _draw_policies(cloud, policies, float(whole["wait_bound"]))
     _draw_windows(bottom, windows, epoch)
-    # The colours mean the same in the first and in the last panel, which has all that there are.
+    if utilization is not None:
+        _draw_utilization(last[0], utilization, float(whole["begin"]), epoch)
+    # The colours mean the same in the first panel and in that of the intervals, which has all that there are.
     handles, names = bottom.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper left", ncols=4, frameon=False, fontsize=SMALL, columnspacing=1.2)
     return figure
@@ -114,6 +137,62 @@ def _draw_sources(ax: Axes, whole: Any, names: Sequence[str], unit: TimeUnit) ->
     ax.set_title("Where the waiting comes from", loc="left", fontsize=10)
 
 
+def _draw_policies(ax: Axes, policies: pd.DataFrame, bound: float) -> None:
+    """Draw the mean wait and the 99th percentile under each policy, those of the Pareto front with their names."""
+    unit = _unit(float(policies["wait_mean"].max()))
+    means, tails = (policies[column].to_numpy() / unit.seconds for column in ("wait_mean", "wait_p99"))
+    is_on_front = policies["front_p99"].to_numpy(dtype=bool)
+    is_named, is_audited = ((policies["kind"] == kind).to_numpy() for kind in ("named", "audited"))
+    ax.scatter(means, tails, s=14.0, color=palette.MUTED, linewidths=0.0, zorder=2)
+    ax.plot(means[is_on_front], tails[is_on_front], color=palette.INK, linewidth=0.9, marker="o", markersize=4.0)
+    for marked, marker, colour in ((is_named, "D", AVOIDABLE[0]), (is_audited, "s", palette.INK)):
+        ax.scatter(means[marked], tails[marked], s=44.0, marker=marker, color=colour, zorder=4)
+    ax.axvline(bound / unit.seconds, color=UNAVOIDABLE[0], linewidth=1.2)
+    width = NAMES * float(means.max()) or 1.0
+    named = policies.loc[is_on_front | is_named | is_audited, "policy"]
+    places = spread(tails[named.index].tolist(), LINE * float(np.ptp(tails)) or 1.0)
+    for row, place in zip(named.index.tolist(), places, strict=True):
+        ax.annotate(
+            str(policies.at[row, "policy"]),
+            (means[row], tails[row]),
+            (0.99 * width, place),
+            fontsize=SMALL,
+            color=palette.INK,
+            ha="right",
+            va="center",
+            fontweight="bold" if is_named[row] else "normal",
+            arrowprops={"arrowstyle": "-", "color": palette.GRID, "linewidth": 0.8},
+            **RAW,
+        )
+    ax.set_xlim(0.0, width)
+    ax.set_xlabel(f"mean wait, {unit.symbol}; the line at the left is the lower bound", fontsize=SMALL)
+    ax.set_ylabel(f"99th percentile, {unit.symbol}", fontsize=SMALL)
+    ax.set_title("Policies that know user estimates only, and their Pareto front", loc="left", fontsize=10)
+
+
+def spread(heights: Sequence[float], distance: float) -> list[float]:
+    """Return heights of lines of text, each as near to its given height as those below leave it room."""
+    found = [0.0] * len(heights)
+    lowest = -math.inf
+    for place in sorted(range(len(heights)), key=lambda place: heights[place]):
+        found[place] = lowest = max(heights[place], lowest + distance)
+    return found
+
+
+def _draw_utilization(ax: Axes, utilization: Sequence[Floats], begin: float, epoch: float | None) -> None:
+    """Draw the share of processors in use over time, recorded and simulated."""
+    edges, recorded, simulated = utilization
+    times = [_time(begin + edge, epoch) for edge in edges.tolist()]
+    for shares, colour, text in ((recorded, palette.INK, "recorded"), (simulated, AVOIDABLE[0], "simulated")):
+        percents = [*(100.0 * shares).tolist(), 100.0 * float(shares[-1])]
+        ax.step(times, percents, where="post", color=colour, linewidth=1.0, label=text)
+    ax.set_ylim(0.0, 105.0)
+    ax.set_ylabel("utilization, %", fontsize=SMALL)
+    ax.set_title("The log and the model of the site", loc="left", fontsize=10)
+    ax.legend(loc="lower right", ncols=2, frameon=False, fontsize=SMALL)
+    _show_time(ax, epoch)
+
+
 def _draw_windows(ax: Axes, windows: pd.DataFrame, epoch: float | None) -> None:
     """Draw the mean wait of each interval, and its parts."""
     unit = _unit(float(windows["wait_as_it_was"].median()) if len(windows) else 0.0)
@@ -131,6 +210,11 @@ def _draw_windows(ax: Axes, windows: pd.DataFrame, epoch: float | None) -> None:
     ax.set_ylim(bottom=0.0)
     ax.set_ylabel(f"mean wait, {unit.symbol}", fontsize=SMALL)
     ax.set_title("Interval by interval, given the jobs that run or wait when it begins", loc="left", fontsize=10)
+    _show_time(ax, epoch)
+
+
+def _show_time(ax: Axes, epoch: float | None) -> None:
+    """Name the axis of time, with dates where the clock is known."""
     if epoch is None:
         ax.set_xlabel("time, d", fontsize=SMALL)
     else:

@@ -1,19 +1,16 @@
-"""How far a schedule of the past was from the best: bounds and schedules for a period and for its windows.
+"""How far a schedule of the past was from the best, and which policy is nearer.
 
-Every window is a sample of the benchmark harness, in a process of its own, and so is the period as a whole. What the
-answers mean is in ``docs/audit.md``; how they are read from the samples in :mod:`coalloc.studies.audit_report`.
+What is run is in :mod:`coalloc.studies.audit_calls`, what the answers mean in ``docs/audit.md``, and how they are read
+from what was run in :mod:`coalloc.studies.audit_report`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +18,21 @@ import numpy as np
 
 from coalloc.api.simulating import simulate
 from coalloc.bench.cluster import ClusterWorkers
-from coalloc.bench.outcomes import Outcome, is_failed
-from coalloc.bench.protocol import Task, digest
-from coalloc.bench.runnable import Runnable
-from coalloc.bench.running import Progress, outcomes_of, run_calls
 from coalloc.bench.workers import LocalWorkers, Workers
-from coalloc.display.wording import duration_text
 from coalloc.documents.arguments import Seed, picture_of, public, require
-from coalloc.documents.kinds import document_of
 from coalloc.documents.storage import FilePath
-from coalloc.documents.strict_json import layout
-from coalloc.documents.text import quoted, visible
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Platform
-from coalloc.instance.files import INSTANCE
 from coalloc.schedule import Schedule
-from coalloc.solvers.result import NO_TIME_LIMIT, finite_limit
-from coalloc.studies.audit_report import Audit, Row, best_starts, instant_text, row_of, table_of
-from coalloc.studies.audit_samples import measure_window
-from coalloc.studies.audit_windows import History, Window, cut, refuse_unequal, window_of
+from coalloc.solvers.result import finite_limit
+from coalloc.studies.audit_calls import Findings, Study, arrivals_text
+from coalloc.studies.audit_model import ModelFit
+from coalloc.studies.audit_policies import CANDIDATES, IN_INTERVALS, Policy, spelled
+from coalloc.studies.audit_report import Audit, Source
+from coalloc.studies.audit_rows import Row
+from coalloc.studies.audit_windows import History, refuse_unequal
+from coalloc.studies.audit_words import instant_text
 from coalloc.studies.comparison import contestants_of
-from coalloc.studies.interruption import Interrupted
 from coalloc.workloads.logs import Log, read_log
 from coalloc.workloads.slurm.sacct_records import Unit
 from coalloc.workloads.swf import Broken, chosen_platform
@@ -52,74 +44,12 @@ WEEK = 7 * 86_400.0
 TIME_LIMIT = 5.0
 """Seconds that bounds and searches of a window get by default."""
 
-WHOLE_TIMES = 20.0
-"""How many times as long the bounds of the whole period get."""
-
-KILLED_AFTER = 20.0
-"""Times of all that a sample should take after which it is killed."""
-
-SLOWEST = 1_800.0
-"""Seconds that simulations of a sample may take beside that."""
-
-MEMORY = 8_000.0
-"""MB at which a sample is killed."""
+POLICY_LIMIT = 300.0
+"""Seconds after which a policy over the whole period is given up by default."""
 
 MOST_WINDOWS = 100_000
 
 AS_IT_RAN = "logged schedule"
-WHOLE = "the whole period"
-
-POLICIES: Mapping[str, Mapping[str, Any]] = {
-    "easy": {"policy": "easy"},
-    "easy candidates=spt": {"policy": "easy", "candidates": "spt"},
-    "easy queue_order=spt": {"policy": "easy", "queue_order": "spt"},
-}
-"""Policies whose schedules are compared with the bounds by default; names and options as in the shell."""
-
-
-@dataclass(frozen=True)
-class _Call(Runnable):
-    """A window as the store knows it, and how it is asked for."""
-
-    labels = ("window",)
-
-    window: Window
-    label: str
-    options: Mapping[str, Any]
-    is_whole: bool
-
-    @cached_property
-    def text(self) -> str:
-        """The canonical file of its instance."""
-        return layout(document_of(self.window.sample.instance, INSTANCE))
-
-    @cached_property
-    def sha256(self) -> str:
-        """Digest of that file."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-    @cached_property
-    def argument(self) -> dict[str, Any]:
-        """What the worker gets beside the instance."""
-        sample = self.window.sample
-        return {**self.options, "waited": sample.waited.tolist(), "remaining": sample.remaining.tolist()}
-
-    @property
-    def killed_after(self) -> float:
-        """Seconds after which the sample is killed."""
-        return SLOWEST + KILLED_AFTER * float(self.options["time_limit"])
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What is run."""
-        limits = {"killed_after": self.killed_after, "memory_limit": MEMORY}
-        return {"window": self.label, "sha256": self.sha256, "state": digest(self.argument), **self.options, **limits}
-
-    @property
-    def task(self) -> Task:
-        """The call as a worker gets it."""
-        name = f"{measure_window.__module__}:{measure_window.__name__}"
-        return Task(name, self.argument, self.killed_after, MEMORY, sha256=self.sha256, text=lambda: self.text)
 
 
 @public
@@ -136,18 +66,22 @@ def audit(
     after: float | str | None = None,
     before: float | str | None = None,
     window: float = WEEK,
-    policies: Mapping[str, Mapping[str, Any]] = POLICIES,
+    policies: Mapping[str, Mapping[str, Any]] | None = None,
+    as_ran: str | Mapping[str, Any] | None = None,
     time_limit: float = TIME_LIMIT,
+    policy_limit: float = POLICY_LIMIT,
     seed: Seed = 0,
     store: FilePath | None = None,
     processes: int | None = None,
     scheduler: str | None = None,
+    users: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Audit:
-    """Measure how much of the waiting in a past schedule was avoidable, with proof.
+    """Measure how much of the waiting in a past schedule was avoidable, with proof, and which policy avoids it.
 
-    The period is audited as a whole and cut into intervals. For each, lower bounds, the best known schedules and the
-    schedules of policies show how much better any schedule, and any policy, could have been.
+    The period is audited as a whole and cut into intervals. For each, lower bounds and the best known schedules show
+    how much better any schedule could have been. Of the policies that are tried, the audit names the best on the odd
+    intervals, measures its gain on the even ones, and reports who waits longer under it.
 
     Parameters
     ----------
@@ -174,12 +108,17 @@ def audit(
         End of the period. None: the last arrival.
     window : float, default 604800.0
         Length of the intervals, s (7 days).
-    policies : mapping of str to mapping, default EASY and two variants
-        Policies by label, ``{"policy": name, option: value}``, that run with requested walltimes and with true run
-        times.
+    policies : mapping of str to mapping or None, default None
+        Policies by label, ``{"policy": name, option: value}``, that run over the whole period with requested walltimes,
+        and in each interval with true run times, too. None: EASY, conservative backfilling and list scheduling with the
+        built-in queue orders; four of them run in each interval.
+    as_ran : str or mapping or None, default None
+        Policy that models the site: its simulated starts are compared with those of the log. It is tried, too.
     time_limit : float, default 5.0
         Seconds for bounds and searches of an interval; the whole period gets 20 times as many if it has several.
         ``math.inf``: no limit.
+    policy_limit : float, default 300.0
+        Seconds after which the simulation of a policy over the whole period is given up.
     seed : int, default 0
         Seed of the searches.
     store : str or PathLike or None, default None
@@ -188,13 +127,16 @@ def audit(
         Number of worker processes. None: one per CPU core.
     scheduler : str or None, default None
         Address of a Dask scheduler that runs the intervals instead.
+    users : bool, default False
+        Whether tables and pages name the users; otherwise they are numbered.
     progress : callable or None, default None
         Function that receives a line of text per interval.
 
     Returns
     -------
     Audit
-        ``table``, ``answers``, ``shares`` and ``headline``; ``draw`` and ``write_page`` make figures and pages.
+        ``table``, ``policies``, ``groups``, ``answers``, ``shares`` and ``headline``; ``draw`` and ``write_page`` make
+        figures and pages.
 
     Raises
     ------
@@ -220,113 +162,99 @@ def audit(
     >>> found.answers[0].as_it_was >= found.answers[0].best.low
     True
     """
-    for label, given in policies.items():
-        require(f"policies[{label!r}]", Mapping, given)
-    labels = {contestant.label: policies[contestant.label] for contestant in contestants_of(policies)}
     if processes is not None and processes < 1:
         raise CoallocError(f"processes: must be at least 1, got {picture_of(processes)}")
-    if not time_limit > 0.0:
-        raise CoallocError(f"time_limit: must be above 0 s, got {picture_of(time_limit)}")
-    named = _named(policy)
+    for name, limit in (("time_limit", time_limit), ("policy_limit", policy_limit)):
+        if not limit > 0.0:
+            raise CoallocError(f"{name}: must be above 0 s, got {picture_of(limit)}")
+    audited, model = _checked(policy), _checked(as_ran)
+    tried = _tried(policies, model)
+    in_intervals = {label: CANDIDATES[label] for label in IN_INTERVALS} if policies is None else tried
     log = _log(trace, processors, platform, unit=unit, partition=partition, broken=broken)
     refuse_unequal(log.instance)
-    history, account = _history(log, schedule, named)
+    if model is not None and (audited is not None or np.isnan(log.starts).all()):
+        raise CoallocError("as_ran: requires the schedule of a log, not that of a policy")
+    history, account = _history(log, schedule, audited)
     if not len(history.arrivals):
         raise CoallocError(": ".join(filter(None, ("there are no jobs to audit", "; ".join(account)))))
     begin, end = _period(history, log.epoch, after, before)
     if not window > 0.0 or (end - begin) / window > MOST_WINDOWS:
         raise CoallocError(f"window: must be above 0 s and give at most {MOST_WINDOWS} intervals, got {window:g} s")
-    options = {"policies": labels, "time_limit": finite_limit(time_limit), "seed": seed}
-    study = _Study(history, log.epoch, options, progress or (lambda _: None))
-    calls = study.calls(begin, end, window)
+    options = {"policies": in_intervals, "time_limit": finite_limit(time_limit), "seed": seed}
+    study = Study(history, log.epoch, options, tried, finite_limit(policy_limit), progress or (lambda _: None))
     with _place(store) as path:
-        rows, starts = study.answers(calls, path, _workers(processes, scheduler))
-    label = AS_IT_RAN if named is None else str(named[0])
-    about = (log.instance.name, label, history.num_processors, log.epoch, tuple(account))
-    held = starts if len(starts) > 1 else [*starts, *starts]
-    return Audit(*about, rows[0], tuple(study.windows(rows)), tuple(held))
+        found = study.findings(begin, end, window, path, _workers(processes, scheduler))
+    part = {"--unit": None if unit == "cpus" else unit, "--partition": partition, "--after": after, "--before": before}
+    source = _source(
+        trace, log.instance, part, audited, broken, is_complete=len(found.window.starts) == len(log.starts)
+    )
+    return Audit(
+        log.instance.name,
+        AS_IT_RAN if audited is None else spelled(audited),
+        history.num_processors,
+        log.epoch,
+        tuple(account),
+        found.rows[0],
+        _rows_of_windows(found.rows, log.epoch),
+        tuple(found.starts if len(found.starts) > 1 else [*found.starts, *found.starts]),
+        found.trials,
+        _fit(found, model),
+        source,
+        users,
+    )
 
 
-@dataclass(frozen=True)
-class _Study:
-    """What all windows share: their history, the clock, what is asked, and who hears of each."""
-
-    history: History
-    epoch: float | None
-    options: Mapping[str, Any]
-    say: Callable[[str], None] = field(compare=False)
-
-    def calls(self, begin: float, end: float, length: float) -> list[_Call]:
-        """Return the whole period, then its windows; of a period that is one window the period alone."""
-        whole = window_of(self.history, begin, end)
-        if whole is None:
-            raise CoallocError(f"no job waits or arrives in the period; {_arrivals_text(self.history, self.epoch)}")
-        if end - begin <= length:
-            return [_Call(whole, WHOLE, self.options, is_whole=True)]
-        longer = {**self.options, "time_limit": finite_limit(WHOLE_TIMES * self.options["time_limit"])}
-        parts = cut(self.history, begin, end, length)
-        windows = [_Call(part, self._label(part), self.options, is_whole=False) for part in parts]
-        return [_Call(whole, WHOLE, longer, is_whole=True), *windows]
-
-    def answers(
-        self, calls: Sequence[_Call], path: Path, workers: Callable[[], Workers]
-    ) -> tuple[list[Row], list[dict[str, float]]]:
-        """Return the row and the best starts (s) of each call, after running what is not kept."""
-        kept = outcomes_of(calls, path) if path.exists() else [None] * len(calls)
-        self._announce([call for call, outcome in zip(calls, kept, strict=True) if not outcome])
-        done = run_calls(calls, path, workers, self._tell)
-        ended = list(zip(calls, outcomes_of(calls, path), strict=True))
-        faults = [
-            f"{visible(call.label)}: {outcome['status']}: {outcome.get('message', '')}"
-            for call, outcome in ended
-            if outcome and is_failed(outcome)
-        ]
-        if faults:
-            raise CoallocError("\n".join(faults))
-        rows = [row_of(call.window, call.label, outcome, call.is_whole) for call, outcome in ended if outcome]
-        if done.is_interrupted:
-            raise Interrupted(table_of(rows), [call.label for call, outcome in ended if not outcome])
-        pairs = zip(ended, rows, strict=True)
-        return rows, [best_starts(call.window, outcome or {}, row) for (call, outcome), row in pairs]
-
-    def windows(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows of the windows: the period itself where it is the only one."""
-        whole, *windows = rows
-        return windows or [{**whole, "window": instant_text(whole["begin"], self.epoch), "kind": "window"}]
-
-    def _label(self, window: Window) -> str:
-        return instant_text(window.begin, self.epoch)
-
-    def _announce(self, calls: Sequence[_Call]) -> None:
-        """Say how long what has to be run may take."""
-        limits = {call.is_whole: call.options["time_limit"] for call in calls}
-        if NO_TIME_LIMIT in limits.values():
-            return
-        num_windows = sum(not call.is_whole for call in calls)
-        whole = [f"{duration_text(limits[True])} for {WHOLE}"] if True in limits else []
-        parts = [
-            *whole,
-            *(
-                [f"{duration_text(limits[False])} for each of {counted(num_windows, 'interval')}"]
-                if num_windows
-                else []
-            ),
-        ]
-        if parts:
-            self.say(f"bounds and searches take up to {', '.join(parts)}")
-
-    def _tell(self, call: _Call, _: Outcome, state: Progress) -> None:
-        self.say(f"{call.label} ({state.in_store} of {state.planned})")
-
-
-def _named(policy: str | Mapping[str, Any] | None) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the label and the options of a policy; its name and its options are checked."""
+def _checked(policy: str | Policy | None) -> Policy | None:
+    """Return the name and the options of a policy; both are checked."""
     if policy is None:
         return None
-    options = {"policy": policy} if isinstance(policy, str) else dict(policy)
-    label = " ".join([str(options.get("policy")), *(f"{k}={v}" for k, v in options.items() if k != "policy")])
-    contestants_of({label: options})
-    return label, options
+    given = {"policy": policy} if isinstance(policy, str) else dict(policy)
+    contestants_of({str(given.get("policy")): given})
+    return given
+
+
+def _tried(policies: Mapping[str, Policy] | None, model: Policy | None) -> dict[str, Policy]:
+    """Return the policies that run over the whole period by label, the model of the site among them."""
+    given = CANDIDATES if policies is None else policies
+    for label, policy in given.items():
+        require(f"policies[{label!r}]", Mapping, policy)
+    tried = {contestant.label: given[contestant.label] for contestant in contestants_of(given)}
+    return tried if model is None else {spelled(model): model} | tried
+
+
+def _source(
+    trace: FilePath | Instance,
+    instance: Instance,
+    part: Mapping[str, object],
+    audited: Policy | None,
+    broken: Broken,
+    *,
+    is_complete: bool,
+) -> Source:
+    """Return how the shell names the log, and the part of it that is audited."""
+    restricting = tuple(text for name, given in part.items() if given is not None for text in (name, str(given)))
+    of_audit = restricting if audited is None else (*restricting, "--policy", spelled(audited))
+    if isinstance(trace, Instance):
+        return Source(instance.name, (), of_audit, is_complete and not restricting)
+    processors = ("--processors", str(instance.platform.num_processors))
+    dropping = () if broken == "error" else ("--broken", broken)
+    return Source(os.fspath(trace), (*processors, *dropping), of_audit, is_complete and not restricting)
+
+
+def _rows_of_windows(rows: Sequence[Row], epoch: float | None) -> tuple[Row, ...]:
+    """Return the rows of the windows: the period itself where it is the only one."""
+    whole, *windows = rows
+    return tuple(windows or [{**whole, "window": instant_text(whole["begin"], epoch), "kind": "window"}])
+
+
+def _fit(found: Findings, model: Policy | None) -> ModelFit | None:
+    """Return the log beside what the model of the site makes of it."""
+    if model is None:
+        return None
+    trial = next((trial for trial in found.trials.policies if trial.label == spelled(model)), None)
+    if trial is None:
+        raise CoallocError(f"as_ran: {spelled(model)} took longer than the policy limit; give it more")
+    return ModelFit(found.window, trial, found.trials.audited.waits)
 
 
 def _log(
@@ -346,16 +274,14 @@ def _log(
     return Log(trace, np.full(len(trace.jobs), np.nan), None, ())
 
 
-def _history(
-    log: Log, schedule: Schedule | None, policy: tuple[str, Mapping[str, Any]] | None
-) -> tuple[History, list[str]]:
+def _history(log: Log, schedule: Schedule | None, policy: Policy | None) -> tuple[History, list[str]]:
     """Return when each job started: in the log, in a schedule, or under a policy; and what was dropped and changed."""
     account = list(log.account)
     if schedule is not None and policy is not None:
         raise CoallocError("give either a schedule or a policy")
     if policy is not None:
-        options = {name: option for name, option in policy[1].items() if name != "policy"}
-        schedule = simulate(log.instance, policy[1]["policy"], **options).schedule
+        options = {name: option for name, option in policy.items() if name != "policy"}
+        schedule = simulate(log.instance, policy["policy"], **options).schedule
     starts = log.starts if schedule is None else _starts(log.instance, schedule)
     history = History(log.instance, starts)
     num_unknown = int(np.isnan(starts).sum())
@@ -385,7 +311,7 @@ def _period(
     if not begin < end:
         low, high = instant_text(begin, epoch), instant_text(end, epoch)
         raise CoallocError(
-            f"the period must begin before it ends, got {low} to {high}; {_arrivals_text(history, epoch)}"
+            f"the period must begin before it ends, got {low} to {high}; {arrivals_text(history, epoch)}"
         )
     return begin, end
 
@@ -407,11 +333,6 @@ def _instant(name: str, given: float | str, epoch: float | None) -> float:
     return instant - epoch
 
 
-def _arrivals_text(history: History, epoch: float | None) -> str:
-    low, high = (instant_text(float(bound), epoch) for bound in (history.arrivals.min(), history.arrivals.max()))
-    return f"arrivals are from {low} to {high}"
-
-
 def _workers(processes: int | None, scheduler: str | None) -> Callable[[], Workers]:
     """Return what starts the workers: on this machine, or those of a Dask cluster."""
     number = processes or os.cpu_count() or 1
@@ -420,7 +341,7 @@ def _workers(processes: int | None, scheduler: str | None) -> Callable[[], Worke
 
 @contextmanager
 def _place(store: FilePath | None) -> Iterator[Path]:
-    """Name the file in which windows are kept: one that vanishes where none is asked for."""
+    """Name the file in which samples are kept: one that vanishes where none is asked for."""
     if store is not None:
         yield Path(store)
         return

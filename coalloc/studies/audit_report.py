@@ -1,176 +1,50 @@
-"""What an audit says: a row for the whole period and for each window, answers in words, a picture, one page.
-
-All intervals come from what is proven and what is held. Where the waiting comes from is told by relaxing one thing
-after the other: the schedule as it was; the best that a policy with the users' estimates could have made; the best of
-all; the best if jobs could be divided and interrupted; no wait at all, on a platform large enough. The mean wait of
-each lies between a bound and a schedule, so what is between two of them lies in an interval; a difference of two bounds
-says nothing.
-"""
+"""What an audit says: answers in words, the policy that it names, tables, a picture, one page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from coalloc.bench.outcomes import Outcome
 from coalloc.display import palette
 from coalloc.display.html import lines_table
 from coalloc.display.pages import rendered
 from coalloc.display.wording import duration_text, plural
-from coalloc.documents.errors import InternalError
 from coalloc.documents.storage import FilePath, write_atomically
-from coalloc.studies.audit_windows import Window
+from coalloc.measures.intervals import LEAST_SAMPLES
+from coalloc.studies.audit_model import ModelFit
+from coalloc.studies.audit_policies import AS_IT_WAS, STATISTICS, Trial, Trials, options_of, spelled
+from coalloc.studies.audit_rows import SHARES, Range, Row, table_of
+from coalloc.studies.audit_words import amount, between, instant_text, percent
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-Row = dict[str, Any]
-
-MEASURES = ("wait", "bounded_slowdown")
-"""What is measured of jobs, as means over them."""
-
-SHARES: Mapping[str, str] = {
-    "capacity": "too few processors at the time",
-    "fragmentation": "jobs start all tasks at once and are not preempted",
-    "estimates": "arrivals and run times are not known in advance",
-    "order": "order in which jobs started",
-}
-"""Where waiting comes from, from what only a larger platform changes to what another schedule does."""
-
-OF_MEASURES = tuple(
-    f"{measure}_{part}"
-    for measure in MEASURES
-    for part in ("as_it_was", "bound", "best", "best_by", "online", "online_by")
-)
-OF_MAKESPAN = tuple(f"{name}_{part}" for name in ("makespan", "utilization") for part in ("as_it_was", "bound", "best"))
-OF_SHARES = ("waited", *(f"{share}_{end}" for share in SHARES for end in ("low", "high")))
-STATE = ("window", "kind", "begin", "end", "jobs", "waiting", "running", "crowded_out", "most_used", "is_possible")
-
-COLUMNS = (*STATE, *OF_MEASURES, *OF_MAKESPAN, *OF_SHARES)
-"""Columns of the table; docs/audit.md defines them."""
-
-AS_IT_WAS = "audited schedule"
-
 FOLDED = 30
 """Lines of the table of windows above which the page folds it."""
 
+MOST_USERS = 10
+"""Users that the page lists."""
+
+POLICY_HEADS = ("policy", "mean wait", "median", "90 %", "99 %", "longest", "starved", "mean, odd", "mean, even")
+GROUP_HEADS = ("jobs by", "group", "jobs", "mean wait", "median", "90 %", "99 %", "longest", "starved")
+
+GROUP_TEXTS = {"size": "{} processors", "length": "{}"}
+"""How a group of jobs is worded, by what groups are made of."""
+
 FEW_USED = 0.5
 """Share of the processors up to which the most that a log uses at a time raises doubts about their number."""
-
-TOLERANCE = 1e-6
-"""Share by which a schedule may be below a bound: both are floats."""
-
-
-class Range(NamedTuple):
-    """Between what a number lies."""
-
-    low: float
-    high: float
-
-
-# ------------------------------------------------------------------------------ rows
-
-
-def row_of(window: Window, label: str, outcome: Outcome, is_whole: bool) -> Row:
-    """Return the row of a window, or of the whole period, from what its sample says."""
-    low, past = outcome["bounds"], window.sample.measured(window.starts)
-    known = [*outcome["schedules"]]
-    if window.is_possible:
-        known.append({"label": AS_IT_WAS, "is_online": True, **past})
-    _refuse_impossible(label, low, known)
-    row: Row = {
-        "window": label,
-        "kind": "period" if is_whole else "window",
-        "begin": window.begin,
-        "end": window.end,
-        "jobs": len(window.starts),
-        "waiting": window.num_waiting,
-        "running": len(window.sample.instance.running),
-        "crowded_out": window.num_crowded_out,
-        "most_used": window.most_used,
-        "is_possible": window.is_possible,
-    }
-    for measure in MEASURES:
-        row |= _measured(measure, past[measure], low[measure], known)
-    row |= _makespans(window, past["makespan"], low["makespan"], known)
-    return row | _shares(row, outcome["without_fragmentation"])
-
-
-def best_starts(window: Window, outcome: Outcome, row: Row) -> dict[str, float]:
-    """Return when each job starts in the schedule of least mean wait that is held, s on the clock of the history."""
-    is_past = row["wait_best_by"] == AS_IT_WAS
-    starts = window.starts.tolist() if is_past else outcome["best_starts"]
-    return {job.id: window.begin + start for job, start in zip(window.sample.instance.jobs, starts, strict=True)}
-
-
-def _measured(measure: str, past: float, bound: float, known: Sequence[Mapping[str, Any]]) -> Row:
-    """Return what a measure was, is at least, and is in the best schedules."""
-    best = min(known, key=lambda held: float(held[measure]))
-    online = min((held for held in known if held["is_online"]), key=lambda held: float(held[measure]))
-    return {
-        f"{measure}_as_it_was": past,
-        f"{measure}_bound": min(bound, best[measure]),  # above it by rounding alone: see _refuse_impossible
-        f"{measure}_best": best[measure],
-        f"{measure}_best_by": best["label"],
-        f"{measure}_online": online[measure],
-        f"{measure}_online_by": online["label"],
-    }
-
-
-def _makespans(window: Window, past: float, bound: float, known: Sequence[Mapping[str, Any]]) -> Row:
-    """Return makespans, s, and which share of the processors was used until then: at most, where the bound is."""
-    best = min(float(held["makespan"]) for held in known)
-    found = {"as_it_was": past, "bound": min(bound, best), "best": best}
-    most = window.sample.work / window.sample.instance.platform.num_processors
-    makespans = {f"makespan_{part}": seconds for part, seconds in found.items()}
-    return makespans | {f"utilization_{part}": most / seconds for part, seconds in found.items()}
-
-
-def _shares(row: Row, fluid: Mapping[str, float]) -> Row:
-    """Return between what the part of each share of the mean wait lies, s."""
-    past, least, best, online = (row[f"wait_{part}"] for part in ("as_it_was", "bound", "best", "online"))
-    divided = Range(fluid["bound"], min(fluid["best"], best))
-    low = min(divided.low, divided.high)
-    waited = fluid["waited"]
-    ranges = {
-        "capacity": Range(low - waited, divided.high - waited),
-        "fragmentation": Range(max(0.0, least - divided.high), best - low),
-        "estimates": Range(0.0, max(0.0, online - least)),
-        "order": Range(max(0.0, past - online), max(0.0, past - least)),
-    }
-    ends = {f"{share}_{end}": part for share, found in ranges.items() for end, part in found._asdict().items()}
-    return {"waited": waited, **ends}
-
-
-def _refuse_impossible(label: str, bounds: Mapping[str, float], known: Sequence[Mapping[str, Any]]) -> None:
-    """Raise where a schedule beats a bound: then one of the two is wrong."""
-    for held in known:
-        for measure, bound in bounds.items():
-            if bound > held[measure] * (1.0 + TOLERANCE) + TOLERANCE:
-                raise InternalError(
-                    f"{label}: the bound {bound:.12g} on {measure} exceeds the {held[measure]:.12g} of "
-                    f"{held['label']!r}"
-                )
-
-
-def table_of(rows: Iterable[Row]) -> pd.DataFrame:
-    """Return the table of rows, in their order."""
-    import pandas as pd
-
-    return pd.DataFrame(list(rows), columns=list(COLUMNS))
-
-
-# ------------------------------------------------------------------------------ the audit
 
 
 @dataclass(frozen=True)
 class Answer:
     """A question of an audit: what was, and between what the best lies: bound and schedule; ``unit`` is "" or s.
 
-    ``online`` is the best of a ``policy`` that knows only user estimates.
+    ``online`` is that of the named ``policy``, which knows only user estimates.
     """
 
     question: str
@@ -189,12 +63,25 @@ class Answer:
 
     @property
     def avoided(self) -> float:
-        """The share of what was that the policy avoids."""
-        return max(0.0, 1.0 - self.online / self.as_it_was) if self.as_it_was else 0.0
+        """The share of what was that the policy avoids; below 0 where it adds to it."""
+        return 1.0 - self.online / self.as_it_was if self.as_it_was else 0.0
 
     def text(self, number: float) -> str:
         """Return a number in words."""
         return amount(number) if self.unit == "s" else f"{number:.4g}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """How the shell names a log: its file, the options of its trace, and those by which an audit takes a part of it.
+
+    ``is_complete``: the audit is of all jobs from the first arrival on, so that a simulation of the file is the same.
+    """
+
+    file: str
+    options: tuple[str, ...]
+    of_audit: tuple[str, ...]
+    is_complete: bool
 
 
 @dataclass(frozen=True)
@@ -219,6 +106,14 @@ class Audit:
         The rows of the intervals.
     held : tuple of dict
         Start of each job (s) in the best known schedule for the mean wait: of the period, then of each interval.
+    trials : Trials
+        The audited schedule and the policies that ran over the whole period, job by job.
+    model : ModelFit or None
+        The log compared with the policy that models the site, if one is given.
+    source : Source
+        The file of the log, for the command that repeats a figure.
+    names_users : bool
+        Whether tables name the users; otherwise they are numbered.
 
     Examples
     --------
@@ -239,6 +134,10 @@ class Audit:
     whole: Row
     windows: tuple[Row, ...]
     held: tuple[Mapping[str, float], ...] = field(repr=False)
+    trials: Trials = field(repr=False)
+    model: ModelFit | None = field(repr=False)
+    source: Source = field(repr=False)
+    names_users: bool
 
     @property
     def starts(self) -> pd.DataFrame:
@@ -254,21 +153,45 @@ class Audit:
         """Table with one row for the whole period, then one per interval (docs/audit.md)."""
         return table_of([self.whole, *self.windows])
 
+    @cached_property
+    def policies(self) -> pd.DataFrame:
+        """Table with one row for the audited schedule and for each policy over the whole period (docs/audit.md)."""
+        return self.trials.table
+
+    @cached_property
+    def groups(self) -> pd.DataFrame:
+        """Table with one row per size, length and user: waits before and under the named policy (docs/audit.md)."""
+        return self.trials.groups(users=self.names_users)
+
     @property
     def answers(self) -> tuple[Answer, ...]:
         """Actual value, lower bound and best known value of the mean wait and of the mean bounded slowdown."""
         units = {"wait": ("mean wait", "s"), "bounded_slowdown": ("mean bounded slowdown", "")}
+        policy = self.trials.named or self.trials.audited
         return tuple(
             Answer(
                 question,
                 self.whole[f"{measure}_as_it_was"],
                 Range(self.whole[f"{measure}_bound"], self.whole[f"{measure}_best"]),
-                self.whole[f"{measure}_online"],
-                self.whole[f"{measure}_online_by"],
+                self.trials.mean(measure, policy),
+                policy.label,
                 unit,
             )
             for measure, (question, unit) in units.items()
         )
+
+    @property
+    def command(self) -> str:
+        """The command of the shell that repeats the mean wait under the named policy; "" where none is named."""
+        named, source = self.trials.named, self.source
+        if named is None or named.policy is None:
+            return ""
+        if source.is_complete:
+            options = [text for option in options_of(named.policy) for text in ("-p", option)]
+            policy = ["--policy", str(named.policy["policy"]), *options]
+            return shlex.join(["coalloc", "simulate", source.file, *source.options, *policy])
+        asked = [*source.options, *source.of_audit, "--against", spelled(named.policy)]
+        return shlex.join(["coalloc", "audit", source.file, *asked])
 
     @property
     def shares(self) -> dict[str, Range]:
@@ -284,23 +207,95 @@ class Audit:
             "processors": self.num_processors,
             "epoch": self.epoch,
             "account": list(self.account),
+            "model": None if self.model is None else self.model.document,
             "period": self.whole,
             "windows": list(self.windows),
+            "named_policy": None if self.trials.named is None else self._named_document(self.trials.named),
+            "policies": self.policies.to_dict("records"),
+            "unfinished": list(self.trials.unfinished),
+            "groups": self.groups.to_dict("records"),
+        }
+
+    def _named_document(self, named: Trial) -> dict[str, Any]:
+        """Return the named policy as a part of a JSON document."""
+        gain = self.trials.gain
+        ends = (None if math.isnan(end) else end for end in (gain.low, gain.high))
+        return {
+            "label": named.label,
+            "policy": dict(named.policy or {}),
+            "command": self.command,
+            "gain": self.trials.gain_over(self.trials.audited.waits),
+            "gain_measured": gain.mean,
+            "gain_interval": [*ends],
+            "measured_on": gain.samples,
+            "intervals": self.trials.jobs.num_intervals,
         }
 
     @property
     def headline(self) -> str:
         """The result of the audit in one paragraph."""
+        return " ".join(self.sentences)
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """The result of the audit in at most five sentences, after one on the model of the site."""
         wait = self.answers[0]
         if not wait.as_it_was:
-            return "No job waited."
-        saved, needed = percent(wait.avoidable.low), percent(1.0 - wait.avoidable.high)
-        by = f"The policy {wait.policy}, which knows only user estimates, avoids {percent(wait.avoided)}."
-        if wait.policy == AS_IT_WAS:
-            by = "No simulated policy that knows only user estimates avoids any of it."
+            return ("No job waited.",)
+        saved, needed = wait.avoidable.low, 1.0 - wait.avoidable.high
+        proved = percent(needed) if needed else "none"
+        past = (
+            f"Jobs waited {wait.text(wait.as_it_was)} on average: with hindsight {percent(saved)} of this wait was "
+            f"avoidable (a better schedule is known), and {proved} is proved unavoidable."
+        )
+        model = [] if self.model is None else [f"Model of the site, {self.model.sentences[0]}."]
+        if self.trials.named is None:
+            tried = f"{len(self.trials.policies)} {'policy' if len(self.trials.policies) == 1 else 'policies'}"
+            return (*model, past, f"None of {tried} tried makes jobs wait less with user estimates only.")
         return (
-            f"Jobs waited {wait.text(wait.as_it_was)} on average. With hindsight {saved} of this wait was avoidable: a "
-            f"better schedule is known. {needed} was unavoidable in any schedule (proved). {by}"
+            *model,
+            past,
+            f"The policy {wait.policy}, which knows only user estimates, avoids {percent(wait.avoided)}.",
+            f"{self._measured[0].upper()}{self._measured[1:]}.",
+            f"Under it {self._cost}.",
+            self._left,
+        )
+
+    @property
+    def _measured(self) -> str:
+        """Where the policy was chosen, and what it gains where it was not."""
+        num_intervals, gain = self.trials.jobs.num_intervals, self.trials.gain
+        if num_intervals == 1:
+            return "this gain is measured on the one interval on which the policy was chosen, and therefore flatters it"
+        chosen = f"chosen on {plural((num_intervals + 1) // 2, 'odd interval')}, it avoids {percent(gain.mean)}"
+        on = f"on {plural(gain.samples, 'even interval')}"
+        if gain.samples < LEAST_SAMPLES:
+            return f"{chosen} {on}, too few for a confidence interval"
+        return f"{chosen} (95 % confidence interval {percent(gain.low)} to {percent(gain.high)}) {on}"
+
+    @property
+    def _cost(self) -> str:
+        """Who waits longer under the named policy."""
+        rows = {row["policy"]: row for row in self.policies.to_dict("records")}
+        before, after = rows[AS_IT_WAS], rows[self.answers[0].policy]
+        longest = f"the longest wait is {amount(after['wait_max'])} instead of {amount(before['wait_max'])}"
+        starved = f"{plural(after['starved'], 'job')} instead of {before['starved']} starve"
+        groups = [row for row in self.groups.to_dict("records") if row["by"] in GROUP_TEXTS]
+        most = max(groups, key=lambda row: (row["mean_after"] - row["mean_before"]) * row["jobs"])
+        if most["mean_after"] <= most["mean_before"]:
+            return f"no size and no length of jobs waits longer on average, {longest}, and {starved}"
+        of_jobs = GROUP_TEXTS[most["by"]].format(most["group"])
+        means = f"{amount(most['mean_after'])} on average instead of {amount(most['mean_before'])}"
+        return f"jobs of {of_jobs} wait {means}, {longest}, and {starved}"
+
+    @property
+    def _left(self) -> str:
+        """What is left to the bound under the named policy, and why."""
+        wait, least = self.answers[0], self.answers[0].best.low
+        capacity = f"{between(*map(amount, self.shares['capacity']))}: {SHARES['capacity']}"
+        return (
+            f"Of the {amount(wait.online)} that remain, at least {amount(least)} is unavoidable ({capacity}), and "
+            f"at most {amount(max(0.0, wait.online - least))} comes from unknown arrivals and run times."
         )
 
     @property
@@ -330,20 +325,41 @@ class Audit:
         found += [
             ("period", f"{duration_text(whole['end'] - whole['begin'])} in {plural(len(self.windows), 'interval')}")
         ]
+        if self.model is not None:
+            found += zip(("model of the site", "", ""), self.model.sentences, strict=True)
         for answer in self.answers:
             saved = between(*map(percent, answer.avoidable))
             found.append((answer.question, f"{answer.text(answer.as_it_was)} in the audited schedule"))
             found.append(("", f"{answer.text(answer.best.low)} or more in any schedule (proved)"))
             found.append(("", f"{answer.text(answer.best.high)} in the best known schedule: {saved} avoidable"))
             known = f"which knows only user estimates: {percent(answer.avoided)} avoided"
-            if answer.policy != AS_IT_WAS:
+            if self.trials.named is not None:
                 found.append(("", f"{answer.text(answer.online)} under {answer.policy}, {known}"))
         used = {part: percent(whole[f"utilization_{part}"]) for part in ("as_it_was", "best", "bound")}
         parts = f"{used['as_it_was']} in the audited schedule, {used['best']} in the best known schedule"
         found.append(("utilization", f"{parts}, at most {used['bound']} (proved)"))
         for share, range in self.shares.items():
             found.append((f"wait by {share}", f"{between(*map(amount, range))}: {SHARES[share]}"))
-        return found
+        return found + self._policy_lines()
+
+    def _policy_lines(self) -> list[tuple[str, str]]:
+        """Return the (name, text) pairs on the policies that were tried."""
+        tried = f"{len(self.trials.policies)} tried"
+        if self.trials.unfinished:
+            tried += f"; given up at the time limit: {', '.join(self.trials.unfinished)}"
+        found = [("policies", tried)]
+        if self.trials.named is not None:
+            found += [
+                ("named policy", self.trials.named.label),
+                ("", self._measured),
+                ("", f"under it {self._cost}"),
+                ("reproduce with", self.command),
+            ]
+        front = self.policies[self.policies["front_p99"]]
+        points = zip(front["policy"], front["wait_mean"], front["wait_p99"], strict=True)
+        listed = [f"{amount(mean)}, {amount(p99)}: {label}" for label, mean, p99 in points]
+        found.append(("Pareto front", "mean wait against 99th percentile of the waits"))
+        return [*found, *(("", line) for line in listed)]
 
     def __str__(self) -> str:
         width = max(len(name) for name, _ in self.lines())
@@ -357,7 +373,7 @@ class Audit:
         return lines_table(self.lines())
 
     def draw(self, path: FilePath | None = None) -> Figure:
-        """Draw the avoidable wait, its sources and the intervals.
+        """Draw the avoidable wait, its sources, the policies, the intervals and the model of the site if there is one.
 
         Parameters
         ----------
@@ -372,7 +388,8 @@ class Audit:
         from coalloc.plot.audit import draw_audit
         from coalloc.plot.pictures import write_figure
 
-        figure = draw_audit(self.table, SHARES, self.epoch)
+        utilization = None if self.model is None else self.model.utilization
+        figure = draw_audit(self.table, SHARES, self.epoch, self.policies, utilization)
         if path is not None:
             write_figure(figure, path)
         return figure
@@ -398,6 +415,11 @@ class Audit:
             shares=[_share_line(self, share) for share in SHARES],
             waited=amount(whole["waited"]) if whole["waited"] else "",
             picture=picture,
+            policy_heads=POLICY_HEADS,
+            policy_lines=_lines_of_policies(self.policies),
+            group_heads=GROUP_HEADS,
+            group_lines=_lines_of_groups(self.groups),
+            num_groups=len(self.groups),
             heads=heads,
             lines=lines,
             folded=FOLDED,
@@ -415,43 +437,32 @@ class Audit:
         write_atomically(path, self.page)
 
 
-# ------------------------------------------------------------------------------ words
-
-
-def instant_text(instant: float, epoch: float | None) -> str:
-    """Return an instant as a date on the clock of the site, or in s where that is not known."""
-    if epoch is None:
-        return f"{instant:.12g} s"
-    return f"{datetime.fromtimestamp(epoch + instant, UTC):%Y-%m-%d %H:%M}"
-
-
-def between(low: str, high: str) -> str:
-    """Return the text of a range from the texts of its ends, once if they are equal."""
-    return low if low == high else f"{low} to {high}"
-
-
-def amount(seconds: float) -> str:
-    """Return a time in its own unit with three digits, from milliseconds on: logs count whole seconds."""
-    seconds = round(seconds, 3)
-    unit, length = next(
-        ((symbol, length) for symbol, length in (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0)) if seconds >= length),
-        ("s", 1.0),
-    )
-    return f"{seconds / length:.3g} {unit}"
-
-
-def percent(share: float) -> str:
-    """Return a share in percent; a part of one is not said to be none, or all."""
-    if 0.0 < share < 0.001 or 0.999 < share < 1.0:
-        return f"{100.0 * share:.2f} %"
-    return f"{100.0 * share:.3g} %"
-
-
 def _answer_line(answer: Answer) -> tuple[str, ...]:
     """Return the cells of an answer: question, as it was, bound, best, online, what could be saved."""
     numbers = (answer.as_it_was, answer.best.low, answer.best.high)
     online = f"{answer.text(answer.online)} ({answer.policy})"
     return (answer.question, *map(answer.text, numbers), online, between(*map(percent, answer.avoidable)))
+
+
+def _lines_of_policies(table: pd.DataFrame) -> list[tuple[str, bool, tuple[str, ...]]]:
+    """Return the kind, whether it is on the front, and the cells of each policy."""
+    waits = [column for column in table.columns if column.startswith("wait_")]
+    lines = []
+    for row in table.to_dict("records"):
+        cells = [amount(row[column]) for column in waits]
+        lines.append((row["kind"], row["front_p99"], (row["policy"], *cells[:5], str(row["starved"]), *cells[5:])))
+    return lines
+
+
+def _lines_of_groups(table: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Return the cells of each group, before and under the named policy; of users the first."""
+    shown = table[table.groupby("by").cumcount() < MOST_USERS]
+    lines = []
+    for row in shown.to_dict("records"):
+        waits = [" → ".join(amount(row[f"{name}_{when}"]) for when in ("before", "after")) for name in STATISTICS]
+        starved = f"{row['starved_before']} → {row['starved_after']}"
+        lines.append((row["by"], str(row["group"]), str(row["jobs"]), *waits, starved))
+    return lines
 
 
 def _share_line(audit: Audit, share: str) -> tuple[str, ...]:

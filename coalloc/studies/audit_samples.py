@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
 from coalloc.bench.outcomes import Outcome
-from coalloc.instance import Instance, Job
+from coalloc.instance import Instance, Job, RunningJob
 from coalloc.measures.metrics import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.problem.allocation import node_classes
 from coalloc.rules.fluid import delays, least_total_delay
@@ -30,7 +30,7 @@ MOST_SEARCHED = 4_000
 """Jobs of a window up to which schedules are searched for; beyond, the best are those of policies."""
 
 HEAD_START = 1.0
-"""Seconds by which jobs that run already arrive before all others where policies are to know their estimates."""
+"""Seconds by which jobs that run already arrive before all others, so that they start first, alone."""
 
 SHARES_OF_TIME: Mapping[str, float] = {"wait": 0.5, "bounded_slowdown": 0.4, "makespan": 0.1}
 """Shares of the time limit after which each measure has been searched for, and bounded."""
@@ -109,21 +109,23 @@ def policy_starts(sample: Sample, policy: Mapping[str, Any], *, knows_run_times:
 
     Jobs that run already go first and alone, as jobs of what is left of their estimates.
     """
-    held = zip(sample.instance.running, sample.remaining.tolist(), strict=True)
-    first = [_running_job(k, run.job.tasks, run.end, estimate) for k, (run, estimate) in enumerate(held)]
-    others = [job.replace(id=f"j{k}", arrival=job.arrival + HEAD_START) for k, job in enumerate(sample.instance.jobs)]
-    jobs = [*first, *others]
+    running, jobs = sample.instance.running, sample.instance.jobs
+    shift = max(sample.clock, HEAD_START if running else 0.0)
+    ahead = shift - HEAD_START
+    held = zip(running, sample.remaining.tolist(), strict=True)
+    first = [_running_job(k, run, left).replace(arrival=ahead) for k, (run, left) in enumerate(held)]
+    simulated = [*first, *(job.replace(id=f"j{k}", arrival=job.arrival + shift) for k, job in enumerate(jobs))]
     if knows_run_times:
-        jobs = [job.replace(estimate=job.base_time) for job in jobs]
+        simulated = [job.replace(estimate=job.base_time) for job in simulated]
     options = {name: option for name, option in policy.items() if name != "policy"}
-    run = simulate(sample.instance.replace(jobs=jobs, running=()), policy["policy"], **options)
-    return np.array([placement.start for placement in run.schedule.placements[len(first) :]]) - HEAD_START
+    run = simulate(sample.instance.replace(jobs=simulated, running=()), policy["policy"], **options)
+    return np.array([placement.start for placement in run.schedule.placements[len(first) :]]) - shift
 
 
-def _running_job(number: int, tasks: int, end: float, estimated_end: float) -> Job:
-    """Return a job that runs already as one that arrives before the window."""
-    left = HEAD_START + end
-    return Job(f"r{number}", tasks=tasks, base_time=left, estimate=max(left, HEAD_START + estimated_end))
+def _running_job(number: int, run: RunningJob, estimated_end: float) -> Job:
+    """Return a job that runs already as one that starts before the window."""
+    left = HEAD_START + run.end
+    return Job(f"r{number}", tasks=run.job.tasks, base_time=left, estimate=max(left, HEAD_START + estimated_end))
 
 
 def _schedule(instance: Instance, starts: Floats) -> Schedule | None:
@@ -175,9 +177,20 @@ def search(sample: Sample, measure: str, known: Sequence[Held], time_limit: floa
 # ------------------------------------------------------------------------------ one window
 
 
+def simulated_starts(options: Mapping[str, Any], instance: Instance) -> Outcome:
+    """Return the starts of the jobs under a policy with the users' estimates; called in a process of its own."""
+    starts = policy_starts(_sample(options, instance), options["policy"], knows_run_times=False)
+    return {"status": "done", "starts": starts.tolist()}
+
+
+def _sample(options: Mapping[str, Any], instance: Instance) -> Sample:
+    waited, remaining = (np.array(options[name], dtype=np.float64) for name in ("waited", "remaining"))
+    return Sample(instance, waited, remaining, options["clock"])
+
+
 def measure_window(options: Mapping[str, Any], instance: Instance) -> Outcome:
     """Return what is proven of a window, and the best that is known; called in a process of its own."""
-    sample = Sample(instance, *(np.array(options[name], dtype=np.float64) for name in ("waited", "remaining")))
+    sample = _sample(options, instance)
     is_searched = len(sample.waited) <= MOST_SEARCHED
     low = simple_bounds(sample) if is_searched else bounds(sample, options["time_limit"])
     known = of_policies(sample, options["policies"])

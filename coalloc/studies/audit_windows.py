@@ -68,12 +68,14 @@ class History:
 class Sample:
     """What is asked of a window: its instance, and how long each of its jobs had waited by its beginning, s.
 
-    ``remaining`` is when the running jobs end by their estimates, s on the clock of the instance.
+    ``remaining`` is when the running jobs end by their estimates, s on the clock of the instance. ``clock`` is what the
+    clock of the trace shows at the beginning, s: the keys of some queue orders depend on it.
     """
 
     instance: Instance
     waited: Floats
     remaining: Floats
+    clock: float = 0.0
 
     @cached_property
     def jobs(self) -> FluidJobs:
@@ -205,7 +207,7 @@ def window_of(history: History, begin: float, end: float) -> Window | None:
         running=_running(platform, [jobs[row] for row in held[fits].tolist()], ends[held[fits]] - begin),
     )
     remaining = starts[held[fits]] + estimates[held[fits]] - begin
-    sample = Sample(instance, np.maximum(0.0, begin - arrivals[rows]), remaining)
+    sample = Sample(instance, np.maximum(0.0, begin - arrivals[rows]), remaining, begin)
     return Window(begin, end, sample, starts[rows] - begin, int((~fits).sum()))
 
 

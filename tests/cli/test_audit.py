@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pandas as pd
 import pytest
@@ -31,8 +32,11 @@ def export(tmp_path):
 @needs_pictures
 def test_an_export_is_audited_and_everything_written(export, tmp_path):
     files = {name: tmp_path / f"audit.{name}" for name in ("csv", "html", "svg")}
+    tables = {name: tmp_path / f"{name}.csv" for name in ("starts", "policies", "groups")}
     asked = ("audit", export, "--processors", 2, "--window", "1d", *LIMITS, "-o", files["csv"], "--page", files["html"])
-    result = run(*asked, "--plot", files["svg"], "--starts", tmp_path / "starts.csv")
+    asked += ("--time-limit", "2")  # at most: all is proved
+    written = (text for name, path in tables.items() for text in (f"--{name}", path))
+    result = run(*asked, "--plot", files["svg"], *written)
     assert result.exit_code == 0
     assert "1 record dropped: job step" in result.stderr
     # 95 and 10 s of three jobs. Job 1 first is best (95 s), or job 2 at 5 s and job 1 after it (55 s): 55/3 s.
@@ -42,7 +46,15 @@ def test_an_export_is_audited_and_everything_written(export, tmp_path):
     table = pd.read_csv(files["csv"])
     assert table["window"].tolist() == ["the whole period", "2026-10-01 00:00", "2026-10-03 00:00"]
     assert "<img" in files["html"].read_text()
-    assert pd.read_csv(tmp_path / "starts.csv")["start"].tolist()[:2] == [55.0, 5.0]
+    assert pd.read_csv(tables["starts"])["start"].tolist()[:2] == [55.0, 5.0]
+    assert pd.read_csv(tables["policies"])["policy"].tolist() == ["fcfs", "audited schedule"]
+    # One job of two processors, two of one; two are of 50 s or less, and none of another class of lengths.
+    groups = pd.read_csv(tables["groups"])
+    assert groups[["by", "group", "jobs"]].to_numpy().tolist() == [
+        ["size", "1", 2],
+        ["size", "2-4", 1],
+        ["length", "up to 10 min", 3],
+    ]
     assert "<svg" in files["svg"].read_text()
     again = run(*asked, "--json")
     assert (again.exit_code, again.stderr) == (0, "")  # all is kept in audit.sqlite
@@ -123,3 +135,25 @@ def test_of_an_empty_file_it_is_said_that_it_is_empty(tmp_path):
     empty = write(tmp_path / "empty.txt", "")
     result = run("audit", empty, "--processors", 2)
     assert (result.exit_code, result.stderr) == (2, f"{empty}: is empty, must contain a JSON object\n")
+
+
+def test_the_printed_command_repeats_the_figure(tmp_path):
+    # Job 2 runs from 10 s, job 3 beside it: EASY would start both at once, FCFS as the log did waits for job 1.
+    log = write(
+        tmp_path / "jobs of may.swf",
+        "; MaxProcs: 4\n"
+        "1 50 0 100 3 -1 -1 3 200 -1 1 1 -1 -1 -1 -1 -1 -1\n"
+        "2 60 90 50 2 -1 -1 2 60 -1 1 1 -1 -1 -1 -1 -1 -1\n"
+        "3 70 80 50 1 -1 -1 1 60 -1 1 1 -1 -1 -1 -1 -1 -1\n",
+    )
+    asked = ("audit", log, "--against", "easy candidates=spt", "-j", "1", "--time-limit", "0.02", "--json")
+    whole, part = (json.loads(run(*asked, *more).stdout)["named_policy"] for more in ((), ("--after", "60")))
+    assert whole["command"].endswith("jobs of may.swf' --processors 4 --policy easy -p candidates=spt")
+    simulated = json.loads(run(*shlex.split(whole["command"])[1:], "--json").stdout)
+    # Job 3 starts at 70 s, and 90 s remain of 170 s.
+    assert simulated["metrics"]["wait_mean"] == 30.0
+    assert whole["gain"] == pytest.approx(1.0 - 90.0 / 170.0)
+    assert part["command"].endswith("--processors 4 --after 60 --against 'easy candidates=spt'")
+    again = json.loads(run(*shlex.split(part["command"])[1:], "--json").stdout)
+    assert again["named_policy"] == part
+    assert part["gain"] == whole["gain"]  # job 1 waits for nothing

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
-from coalloc.plot.audit import draw_audit, steps
+from coalloc.plot.audit import draw_audit, spread, steps
 
 WINDOWS = pd.DataFrame(
     {
@@ -24,6 +24,16 @@ WINDOWS = pd.DataFrame(
     }
 )
 """No job came from 20 to 30 s."""
+
+POLICIES = pd.DataFrame(
+    {
+        "policy": ["first", "second", "third", "audited schedule"],
+        "kind": ["named", "tried", "tried", "audited"],
+        "wait_mean": [60.0, 90.0, 100.0, 240.0],
+        "wait_p99": [900.0, 600.0, 700.0, 950.0],
+        "front_p99": [True, True, False, False],
+    }
+)
 
 
 def test_where_there_is_no_window_nothing_is_drawn():
@@ -44,15 +54,15 @@ def table_of(bound, best, past):
 
 
 def test_the_parts_of_the_mean_wait_are_drawn_in_order():
-    top, _, bottom = draw_audit(table_of(60.0, 120.0, 240.0), ["order"], None).axes
+    top, _, _, bottom = draw_audit(table_of(60.0, 120.0, 240.0), ["order"], None, POLICIES).axes
     # In minutes, for three of them make an axis: 0 to 1, to 2, to 4.
     assert [(bar.get_x(), bar.get_width()) for bar in top.patches] == [(0.0, 1.0), (1.0, 1.0), (2.0, 2.0)]
     assert bottom.get_yscale() == "symlog"  # 900 s is above 20 times the usual 8 s
 
 
 def test_a_colour_means_one_thing():
-    figure = draw_audit(table_of(60.0, 120.0, 240.0), ["order"], None)
-    top, middle, bottom = figure.axes
+    figure = draw_audit(table_of(60.0, 120.0, 240.0), ["order"], None, POLICIES)
+    top, middle, _, bottom = figure.axes
     (legend,) = figure.legends
     named = zip(legend.get_texts(), legend.legend_handles, strict=True)
     colours = {text.get_text(): to_hex(patch.get_facecolor()) for text, patch in named if isinstance(patch, Patch)}
@@ -70,9 +80,27 @@ def test_a_colour_means_one_thing():
 
 @pytest.mark.parametrize(("bound", "best"), [(239.0, 239.5), (1.0, 2.0), (120.0, 121.0), (1.0, 239.0)])
 def test_numbers_that_are_near_each_other_do_not_overlap(bound, best):
-    figure = draw_audit(table_of(bound, best, 240.0), ["order"], None)
+    figure = draw_audit(table_of(bound, best, 240.0), ["order"], None, POLICIES)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     boxes = [Text.get_window_extent(text, canvas.get_renderer()) for text in figure.axes[0].texts]
     assert len(boxes) == 3
     assert not [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
+
+
+def test_policies_of_the_front_the_named_one_and_the_audited_schedule_have_their_names():
+    cloud = draw_audit(table_of(60.0, 120.0, 240.0), ["order"], None, POLICIES).axes[2]
+    assert [text.get_text() for text in cloud.texts] == ["first", "second", "audited schedule"]
+    assert [text.get_fontweight() for text in cloud.texts] == ["bold", "normal", "normal"]
+    # In minutes; the line of the front has its two points.
+    assert cloud.lines[0].get_xydata().tolist() == [[1.0, 15.0], [1.5, 10.0]]
+
+
+def test_names_stand_apart():
+    assert spread([5.0, 1.0, 1.5, 9.0], 2.0) == [5.0, 1.0, 3.0, 9.0]
+
+
+def test_recorded_and_simulated_utilization_are_drawn_over_the_period():
+    utilization = (np.array([0.0, 20.0, 40.0]), np.array([0.5, 1.0]), np.array([0.25, 0.75]))
+    last = draw_audit(table_of(60.0, 120.0, 240.0), ["order"], None, POLICIES, utilization).axes[-1]
+    assert [line.get_ydata().tolist() for line in last.lines] == [[50.0, 100.0, 100.0], [25.0, 75.0, 75.0]]

@@ -13,9 +13,10 @@ from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGro
 from coalloc.documents.kinds import value_of
 from coalloc.documents.strict_json import parse
 from coalloc.instance.files import INSTANCE
-from coalloc.studies.audit_report import COLUMNS, Range, amount, between, row_of
-from coalloc.studies.audit_samples import measure_window
+from coalloc.studies import audit_samples
+from coalloc.studies.audit_rows import COLUMNS, Range, row_of
 from coalloc.studies.audit_windows import History, window_of
+from coalloc.studies.audit_words import amount, between
 from coalloc.studies.interruption import Interrupted
 from tests.extras import needs_pictures
 
@@ -48,7 +49,8 @@ class Here:
     def run(self, tasks):
         for key, task in tasks:
             document, faults = parse(task.text().encode())
-            answer = measure_window(task.argument, value_of(document, INSTANCE, faults))
+            function = getattr(audit_samples, task.function.partition(":")[2])
+            answer = function(task.argument, value_of(document, INSTANCE, faults))
             yield key, json.loads(json.dumps(answer)) | {"machine": {}}
 
     def close(self):
@@ -120,14 +122,14 @@ def test_the_policy_that_avoids_waiting_is_named(tmp_path):
     found = known_run_times(tmp_path / "lpt.sqlite", "lpt", longest="lpt", shortest="spt")
     wait = found.answers[0]
     assert (wait.policy, wait.online, wait.avoided) == ("shortest", pytest.approx(OPTIMUM), pytest.approx(40 / 74))
-    assert found.headline.endswith("The policy shortest, which knows only user estimates, avoids 54.1 %.")
+    assert "The policy shortest, which knows only user estimates, avoids 54.1 %." in found.headline
     assert "4.25 h under shortest, which knows only user estimates: 54.1 % avoided" in str(found)
 
 
 def test_a_log_that_no_policy_betters_says_so(tmp_path):
     found = known_run_times(tmp_path / "spt.sqlite", "spt", longest="lpt")
     assert (found.answers[0].policy, found.answers[0].avoided) == ("audited schedule", 0.0)
-    assert found.headline.endswith("No simulated policy that knows only user estimates avoids any of it.")
+    assert found.headline.endswith("None of 1 policy tried makes jobs wait less with user estimates only.")
     assert "under longest" not in str(found)
 
 
@@ -140,13 +142,13 @@ def test_what_is_kept_is_not_run_again(found, store):
 
 def test_an_interrupt_keeps_what_has_ended(tmp_path):
     def stop(line):
-        if not line.startswith("bounds and searches take up to"):
+        if line.endswith(" of 4)"):
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as interrupt:
         ask(tmp_path / "new.sqlite", progress=stop)
     assert len(interrupt.value.table) == 1
-    assert interrupt.value.missing == ("0 s", "86400 s")
+    assert interrupt.value.missing == ("0 s", "86400 s", "spt")
 
 
 @needs_pictures
@@ -157,7 +159,8 @@ def test_the_table_the_page_and_the_picture_say_it(found, tmp_path):
     assert json.loads(json.dumps(found.document))["period"]["jobs"] == 16
     found.write_page(tmp_path / "page.html")
     page = Path(tmp_path / "page.html").read_text()
-    assert found.headline in page.replace("&#39;", "'")
+    assert [sentence for sentence in found.sentences if sentence not in page.replace("&#39;", "'")] == []
+    assert page.count("<tr class") == len(found.policies)
     assert page.count("<img") == 1
     assert "<script" not in page
     assert found.draw(tmp_path / "audit.svg").axes
@@ -191,7 +194,12 @@ def test_a_period_of_one_window_is_run_once_at_the_limit_of_a_window(tmp_path):
     path.write_text(TRACE)
     said = []
     found = audit(path, processors=4, time_limit=0.02, policies={"fcfs": {"policy": "fcfs"}}, progress=said.append)
-    assert said == ["bounds and searches take up to 0.02 s for the whole period", "the whole period (1 of 1)"]
+    assert said == [
+        "1 policy run over the whole period, each for at most 5 min",
+        "bounds and searches take up to 0.02 s for the whole period",
+        "the whole period (1 of 2)",
+        "fcfs (2 of 2)",
+    ]
     (window,) = found.windows
     assert {**window, "window": "the whole period", "kind": "period"} == found.whole
     assert found.starts["window"].tolist() == ["the whole period"] * 2 + ["1970-01-01 00:00"] * 2
@@ -200,8 +208,9 @@ def test_a_period_of_one_window_is_run_once_at_the_limit_of_a_window(tmp_path):
 def test_each_limit_is_said_beforehand(tmp_path):
     said = []
     ask(tmp_path / "new.sqlite", progress=said.append)
-    assert said[0].startswith("bounds and searches take up to ")
-    assert said[0].endswith("for each of 2 intervals")
+    assert said[0] == "1 policy run over the whole period, each for at most 5 min"
+    assert said[1].startswith("bounds and searches take up to ")
+    assert said[1].endswith("for each of 2 intervals")
 
 
 def test_that_a_log_is_not_possible_stands_first(tmp_path):

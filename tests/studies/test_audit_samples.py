@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -40,8 +41,22 @@ def test_a_policy_knows_the_estimate_of_what_runs_and_not_its_end():
     assert policy_starts(SAMPLE, EASY, knows_run_times=True).tolist() == [10.0, 20.0]
 
 
+def test_a_policy_sees_the_clock_of_the_trace():
+    # F1 is log10(10) * 2 + 870 log10(r) for the first, log10(100) * 2 + 870 log10(r) for the others, which arrive 1 s
+    # later: from 0 on, log10 of the first second is 0, and the short one of the two is first whatever came before.
+    # At 10^9 s a second is 870 * log10(1 + 1e-9) = 4e-7: the estimates decide, too. At 10 s it is 36: arrivals do.
+    first = Job("1", tasks=2, base_time=50.0, arrival=0.0)
+    long, short = (Job(f"{k}", 2, run, arrival=k) for k, run in ((1.0, 100.0), (2.0, 10.0)))
+    sample = Sample(Instance(pool(2), [first, long, short]), np.zeros(3), np.zeros(0))
+    f1 = {"policy": "easy", "queue_order": "f1"}
+    at = {clock: policy_starts(replace(sample, clock=clock), f1, knows_run_times=False) for clock in (10.0, 1e9)}
+    assert at[10.0].tolist() == [0.0, 50.0, 150.0]
+    assert at[1e9].tolist() == [0.0, 60.0, 50.0]
+
+
 def test_a_window_says_what_is_proven_and_what_is_held():
-    options = {"waited": [5.0, 0.0], "remaining": [100.0], "policies": {"easy": EASY}, "time_limit": 1.0, "seed": 0}
+    state = {"waited": [5.0, 0.0], "remaining": [100.0], "clock": 0.0}
+    options = {**state, "policies": {"easy": EASY}, "time_limit": 1.0, "seed": 0}
     found = measure_window(options, SAMPLE.instance)
     held = {schedule["label"]: schedule for schedule in found["schedules"]}
     # The waits are 5 + 50 and 0, or 5 + 10 and 20; nothing is better, for one of them goes first.
