@@ -257,7 +257,7 @@ class Audit:
             past,
             f"The policy {wait.policy}, which knows only user estimates, avoids {percent(wait.avoided)}.",
             f"{self._measured[0].upper()}{self._measured[1:]}.",
-            f"Under it {self._cost}.",
+            "Under it {}, {}, and {}.".format(*self._costs),
             self._left,
         )
 
@@ -274,19 +274,20 @@ class Audit:
         return f"{chosen} (95 % confidence interval {percent(gain.low)} to {percent(gain.high)}) {on}"
 
     @property
-    def _cost(self) -> str:
-        """Who waits longer under the named policy."""
+    def _costs(self) -> tuple[str, str, str]:
+        """Who waits longer under the named policy, the longest wait, and how many jobs starve."""
         rows = {row["policy"]: row for row in self.policies.to_dict("records")}
         before, after = rows[AS_IT_WAS], rows[self.answers[0].policy]
-        longest = f"the longest wait is {amount(after['wait_max'])} instead of {amount(before['wait_max'])}"
-        starved = f"{plural(after['starved'], 'job')} instead of {before['starved']} starve"
+        starved = f"{plural(after['starved'], 'job')} starve{'s' if after['starved'] == 1 else ''}"
+        if before["starved"] != after["starved"]:
+            starved += f" instead of {before['starved']}"
         groups = [row for row in self.groups.to_dict("records") if row["by"] in GROUP_TEXTS]
         most = max(groups, key=lambda row: (row["mean_after"] - row["mean_before"]) * row["jobs"])
-        if most["mean_after"] <= most["mean_before"]:
-            return f"no size and no length of jobs waits longer on average, {longest}, and {starved}"
-        of_jobs = GROUP_TEXTS[most["by"]].format(most["group"])
-        means = f"{amount(most['mean_after'])} on average instead of {amount(most['mean_before'])}"
-        return f"jobs of {of_jobs} wait {means}, {longest}, and {starved}"
+        longer = "no size and no length of jobs waits longer on average"
+        if most["mean_after"] > most["mean_before"]:
+            of_jobs = GROUP_TEXTS[most["by"]].format(most["group"])
+            longer = f"jobs of {of_jobs} wait {_instead(most['mean_after'], most['mean_before'])} on average"
+        return longer, f"the longest wait is {_instead(after['wait_max'], before['wait_max'])}", starved
 
     @property
     def _left(self) -> str:
@@ -352,7 +353,7 @@ class Audit:
             found += [
                 ("named policy", self.trials.named.label),
                 ("", self._measured),
-                ("", f"under it {self._cost}"),
+                *(("", cost) for cost in self._costs),
                 ("reproduce with", self.command),
             ]
         front = self.policies[self.policies["front_p99"]]
@@ -435,6 +436,11 @@ class Audit:
             The file.
         """
         write_atomically(path, self.page)
+
+
+def _instead(after: float, before: float) -> str:
+    """Return two durations in words, once if they are equal."""
+    return amount(after) if amount(after) == amount(before) else f"{amount(after)} instead of {amount(before)}"
 
 
 def _answer_line(answer: Answer) -> tuple[str, ...]:
