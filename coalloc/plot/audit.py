@@ -39,6 +39,9 @@ MANY = 60
 NAMES = 1.75
 """Width of the panel of policies, as a multiple of the longest mean wait: beside the points it has their names."""
 
+FAR = 1.5
+"""Policies whose waits are so many times as long as those of all with a name are left out of the panel."""
+
 LINE = 0.09
 """Distance of the names of policies, as a share of the height of their panel."""
 
@@ -138,36 +141,48 @@ def _draw_sources(ax: Axes, whole: Any, names: Sequence[str], unit: TimeUnit) ->
 
 
 def _draw_policies(ax: Axes, policies: pd.DataFrame, bound: float) -> None:
-    """Draw the mean wait and the 99th percentile under each policy, those of the Pareto front with their names."""
-    unit = _unit(float(policies["wait_mean"].max()))
-    means, tails = (policies[column].to_numpy() / unit.seconds for column in ("wait_mean", "wait_p99"))
+    """Draw the mean wait and the 99th percentile under each policy, those of the Pareto front with their names.
+
+    Policies that are far worse than all of these are counted and left out.
+    """
     is_on_front = policies["front_p99"].to_numpy(dtype=bool)
-    is_named, is_audited = ((policies["kind"] == kind).to_numpy() for kind in ("named", "audited"))
-    ax.scatter(means, tails, s=14.0, color=palette.MUTED, linewidths=0.0, zorder=2)
+    is_named, is_now = (policies["kind"].isin(kinds).to_numpy() for kinds in (["named"], ["audited", "model"]))
+    has_name = is_on_front | is_named | is_now
+    unit = _unit(float(policies.loc[has_name, "wait_mean"].max()))
+    means, tails = (policies[column].to_numpy() / unit.seconds for column in ("wait_mean", "wait_p99"))
+    longest, highest = FAR * float(means[has_name].max()) or 1.0, FAR * float(tails[has_name].max()) or 1.0
+    is_near = (means <= longest) & (tails <= highest)
+    ax.scatter(means[is_near], tails[is_near], s=14.0, color=palette.MUTED, linewidths=0.0, zorder=2)
     ax.plot(means[is_on_front], tails[is_on_front], color=palette.INK, linewidth=0.9, marker="o", markersize=4.0)
-    for marked, marker, colour in ((is_named, "D", AVOIDABLE[0]), (is_audited, "s", palette.INK)):
+    for marked, marker, colour in ((is_named, "D", AVOIDABLE[0]), (is_now, "s", palette.INK)):
         ax.scatter(means[marked], tails[marked], s=44.0, marker=marker, color=colour, zorder=4)
     ax.axvline(bound / unit.seconds, color=UNAVOIDABLE[0], linewidth=1.2)
-    width = NAMES * float(means.max()) or 1.0
-    named = policies.loc[is_on_front | is_named | is_audited, "policy"]
-    places = spread(tails[named.index].tolist(), LINE * float(np.ptp(tails)) or 1.0)
-    for row, place in zip(named.index.tolist(), places, strict=True):
+    width = NAMES * float(means[is_near].max()) or 1.0
+    _name_points(ax, policies[has_name], np.stack([means, tails], axis=1)[has_name], width)
+    ax.set_xlim(0.0, width)
+    beyond = f"; beyond the axes: {int((~is_near).sum())}" if not is_near.all() else ""
+    ax.set_xlabel(f"mean wait, {unit.symbol}; the line at the left is the lower bound{beyond}", fontsize=SMALL)
+    ax.set_ylabel(f"99th percentile, {unit.symbol}", fontsize=SMALL)
+    ax.set_title("Policies that know user estimates only, and their Pareto front", loc="left", fontsize=10)
+
+
+def _name_points(ax: Axes, policies: pd.DataFrame, points: Floats, width: float) -> None:
+    """Write the names of policies at the right, each with a line to its point."""
+    low, high = ax.get_ylim()
+    places = spread(points[:, 1].tolist(), LINE * (high - low))
+    for (_, row), point, place in zip(policies.iterrows(), points.tolist(), places, strict=True):
         ax.annotate(
-            str(policies.at[row, "policy"]),
-            (means[row], tails[row]),
+            str(row["policy"]),
+            point,
             (0.99 * width, place),
             fontsize=SMALL,
             color=palette.INK,
             ha="right",
             va="center",
-            fontweight="bold" if is_named[row] else "normal",
+            fontweight="bold" if row["kind"] == "named" else "normal",
             arrowprops={"arrowstyle": "-", "color": palette.GRID, "linewidth": 0.8},
             **RAW,
         )
-    ax.set_xlim(0.0, width)
-    ax.set_xlabel(f"mean wait, {unit.symbol}; the line at the left is the lower bound", fontsize=SMALL)
-    ax.set_ylabel(f"99th percentile, {unit.symbol}", fontsize=SMALL)
-    ax.set_title("Policies that know user estimates only, and their Pareto front", loc="left", fontsize=10)
 
 
 def spread(heights: Sequence[float], distance: float) -> list[float]:

@@ -25,7 +25,7 @@ from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Platform
 from coalloc.schedule import Schedule
 from coalloc.solvers.result import finite_limit
-from coalloc.studies.audit_calls import Findings, Study, arrivals_text
+from coalloc.studies.audit_calls import Study, arrivals_text
 from coalloc.studies.audit_model import ModelFit
 from coalloc.studies.audit_policies import CANDIDATES, IN_INTERVALS, Policy, spelled
 from coalloc.studies.audit_report import Audit, Source
@@ -113,7 +113,8 @@ def audit(
         and in each interval with true run times, too. None: EASY, conservative backfilling and list scheduling with the
         built-in queue orders; four of them run in each interval.
     as_ran : str or mapping or None, default None
-        Policy that models the site: its simulated starts are compared with those of the log. It is tried, too.
+        Policy that models the site: its simulated starts are compared with those of the log. Another policy is only
+        named if jobs wait less than under the model, too.
     time_limit : float, default 5.0
         Seconds for bounds and searches of an interval; the whole period gets 20 times as many if it has several.
         ``math.inf``: no limit.
@@ -172,7 +173,7 @@ def audit(
     in_intervals = {label: CANDIDATES[label] for label in IN_INTERVALS} if policies is None else tried
     log = _log(trace, processors, platform, unit=unit, partition=partition, broken=broken)
     refuse_unequal(log.instance)
-    if model is not None and (audited is not None or np.isnan(log.starts).all()):
+    if model is not None and (audited is not None or (schedule is None and np.isnan(log.starts).all())):
         raise CoallocError("as_ran: requires the schedule of a log, not that of a policy")
     history, account = _history(log, schedule, audited)
     if not len(history.arrivals):
@@ -181,9 +182,12 @@ def audit(
     if not window > 0.0 or (end - begin) / window > MOST_WINDOWS:
         raise CoallocError(f"window: must be above 0 s and give at most {MOST_WINDOWS} intervals, got {window:g} s")
     options = {"policies": in_intervals, "time_limit": finite_limit(time_limit), "seed": seed}
-    study = Study(history, log.epoch, options, tried, finite_limit(policy_limit), progress or (lambda _: None))
+    named_model = None if model is None else spelled(model)
+    limit, say = finite_limit(policy_limit), progress or (lambda _: None)
+    study = Study(history, log.epoch, options, tried, limit, named_model, say)
     with _place(store) as path:
         found = study.findings(begin, end, window, path, _workers(processes, scheduler))
+    trials = found.trials
     part = {"--unit": None if unit == "cpus" else unit, "--partition": partition, "--after": after, "--before": before}
     source = _source(
         trace, log.instance, part, audited, broken, is_complete=len(found.window.starts) == len(log.starts)
@@ -197,8 +201,8 @@ def audit(
         found.rows[0],
         _rows_of_windows(found.rows, log.epoch),
         tuple(found.starts if len(found.starts) > 1 else [*found.starts, *found.starts]),
-        found.trials,
-        _fit(found, model),
+        trials,
+        None if trials.model is None else ModelFit(found.window, trials.model, trials.audited.waits),
         source,
         users,
     )
@@ -245,16 +249,6 @@ def _rows_of_windows(rows: Sequence[Row], epoch: float | None) -> tuple[Row, ...
     """Return the rows of the windows: the period itself where it is the only one."""
     whole, *windows = rows
     return tuple(windows or [{**whole, "window": instant_text(whole["begin"], epoch), "kind": "window"}])
-
-
-def _fit(found: Findings, model: Policy | None) -> ModelFit | None:
-    """Return the log beside what the model of the site makes of it."""
-    if model is None:
-        return None
-    trial = next((trial for trial in found.trials.policies if trial.label == spelled(model)), None)
-    if trial is None:
-        raise CoallocError(f"as_ran: {spelled(model)} took longer than the policy limit; give it more")
-    return ModelFit(found.window, trial, found.trials.audited.waits)
 
 
 def _log(

@@ -112,7 +112,7 @@ class Study:
     """What all calls share: the history, the clock, what windows are asked, the policies, and who hears of each call.
 
     ``options`` are those of :func:`measure_window`; ``tried`` are the policies over the whole period by label, each of
-    which has ``policy_limit`` seconds.
+    which has ``policy_limit`` seconds; ``model`` is the label of the one that models the site.
     """
 
     history: History
@@ -120,6 +120,7 @@ class Study:
     options: Mapping[str, Any]
     tried: Mapping[str, Policy]
     policy_limit: float
+    model: str | None
     say: Callable[[str], None] = field(compare=False)
 
     def findings(self, begin: float, end: float, length: float, path: Path, workers: Callable[[], Workers]) -> Findings:
@@ -192,11 +193,15 @@ class Study:
         def waits(starts: Floats) -> Floats:
             return whole.sample.waited + starts - whole.sample.jobs.release
 
+        tried = {label: Trial(label, self.tried[label], waits(starts)) for label, starts in simulated.items()}
+        if self.model is not None and self.model not in tried:
+            raise CoallocError(f"as_ran: {self.model} took longer than the policy limit; give it more time")
         return Trials(
             Population.of(whole, length),
             Trial(AS_IT_WAS, None, waits(whole.starts)),
-            tuple(Trial(label, self.tried[label], waits(starts)) for label, starts in simulated.items()),
-            tuple(label for label in self.tried if label not in simulated),
+            tuple(tried.values()),
+            tuple(label for label in self.tried if label not in tried),
+            None if self.model is None else tried[self.model],
         )
 
     def _announce(self, calls: Sequence[Call]) -> None:

@@ -89,7 +89,7 @@ IN_INTERVALS = ("easy", "easy candidates=spt", "easy queue_order=spt", "easy que
 """Those of them that run in each interval, too, and with true run times, where searches begin."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """A schedule of the period: its label, its policy (None: the audited schedule), and the wait of each job, s."""
 
@@ -161,25 +161,31 @@ class Population:
 
 @dataclass(frozen=True)
 class Trials:
-    """The audited schedule and the policies that were tried, job by job; ``unfinished`` ones took too long."""
+    """The audited schedule and the policies that were tried, job by job; ``unfinished`` ones took too long.
+
+    ``model`` is the one of them that models the site, if one does.
+    """
 
     jobs: Population
     audited: Trial
     policies: tuple[Trial, ...]
     unfinished: tuple[str, ...]
+    model: Trial | None = None
 
     @cached_property
     def named(self) -> Trial | None:
         """The policy that the audit names: of those as good as the best, that of the least 99th percentile of waits.
 
-        Both are told by the odd intervals. None where no policy makes the jobs wait less than the audited schedule.
+        Both are told by the odd intervals. None where no policy makes the jobs wait less than both the audited schedule
+        and the model of the site: a gain over one of the two may be an error of the model.
         """
         rows = self.jobs.chosen_on
-        means = [float(trial.waits[rows].mean()) for trial in self.policies]
-        least = min(means, default=math.inf)
-        if not least < float(self.audited.waits[rows].mean()):
+        means = {trial: float(trial.waits[rows].mean()) for trial in self.policies if trial is not self.model}
+        least = min(means.values(), default=math.inf)
+        now = [trial for trial in (self.audited, self.model) if trial is not None]
+        if not all(least < float(trial.waits[rows].mean()) for trial in now):
             return None
-        equal = (trial for trial, mean in zip(self.policies, means, strict=True) if mean * (1.0 - SAME) <= least)
+        equal = (trial for trial, mean in means.items() if mean * (1.0 - SAME) <= least)
         return min(equal, key=lambda trial: float(np.percentile(trial.waits[rows], 99.0)))
 
     @cached_property
@@ -222,9 +228,8 @@ class Trials:
         return pd.DataFrame(rows).sort_values("wait_mean", kind="stable", ignore_index=True)
 
     def _kind(self, trial: Trial) -> str:
-        if trial is self.audited:
-            return "audited"
-        return "named" if trial is self.named else "tried"
+        kinds = {"audited": self.audited, "named": self.named, "model": self.model}
+        return next((kind for kind, found in kinds.items() if found is trial), "tried")
 
     def groups(self, *, users: bool = False) -> pd.DataFrame:
         """Return a row for each group of jobs: its waits in the audited schedule and under the named policy."""

@@ -94,6 +94,10 @@ def test_policies_of_the_front_the_named_one_and_the_audited_schedule_have_their
     assert [text.get_fontweight() for text in cloud.texts] == ["bold", "normal", "normal"]
     # In minutes; the line of the front has its two points.
     assert cloud.lines[0].get_xydata().tolist() == [[1.0, 15.0], [1.5, 10.0]]
+    far = POLICIES.assign(wait_p99=[900.0, 600.0, 9000.0, 950.0])  # of the third, six times as long as any with a name
+    cloud = draw_audit(table_of(60.0, 120.0, 240.0), ["order"], None, far).axes[2]
+    assert cloud.get_xlabel().endswith("; beyond the axes: 1")
+    assert len(cloud.collections[0].get_offsets()) == 3
 
 
 def test_names_stand_apart():

@@ -18,6 +18,7 @@ from coalloc.studies.audit_rows import COLUMNS, Range, row_of
 from coalloc.studies.audit_windows import History, window_of
 from coalloc.studies.audit_words import amount, between
 from coalloc.studies.interruption import Interrupted
+from tests.browser import visit
 from tests.extras import needs_pictures
 
 auditing = importlib.import_module("coalloc.studies.audit")
@@ -109,12 +110,16 @@ def test_shares_of_waiting_hold_what_was_lost(found):
     assert found.shares["fragmentation"].low == 0.0
 
 
+def exact_month():
+    """Return the month with exact estimates."""
+    return [job.replace(estimate=job.base_time) for job in month(2)]
+
+
 def known_run_times(store, policy, **policies):
     """Audit a policy on the month, its estimates exact, where others are simulated: by label, their queue orders."""
-    jobs = [job.replace(estimate=job.base_time) for job in month(2)]
     given = {label: {"policy": "easy", "queue_order": order} for label, order in policies.items()}
     options = {"policies": given, "window": 2 * DAY, "time_limit": 0.02, "processes": 1}
-    return audit(Instance(POOL, jobs, name="month"), policy=policy, store=store, **options)
+    return audit(Instance(POOL, exact_month(), name="month"), policy=policy, store=store, **options)
 
 
 def test_the_policy_that_avoids_waiting_is_named(tmp_path):
@@ -124,6 +129,31 @@ def test_the_policy_that_avoids_waiting_is_named(tmp_path):
     assert (wait.policy, wait.online, wait.avoided) == ("shortest", pytest.approx(OPTIMUM), pytest.approx(40 / 74))
     assert "The policy shortest, which knows only user estimates, avoids 54.1 %." in found.headline
     assert "4.25 h under shortest, which knows only user estimates: 54.1 % avoided" in str(found)
+
+
+def test_the_model_of_the_site_is_compared_with_the_log_and_is_no_advice(tmp_path):
+    # Job 2 waits 120 s in the log, 90 s under FCFS; shortest first is the same, and 30 s are an error of the model.
+    path = tmp_path / "log.swf"
+    path.write_text(TRACE.replace("2 10 90", "2 10 120"))
+    options = {"policies": {"shortest": {"policy": "spt"}}, "time_limit": 0.02, "processes": 1}
+    found = audit(path, processors=4, as_ran="fcfs", before="1970-01-02", **options)
+    assert found.sentences[0].startswith("Model of the site, fcfs: the model repeats the log roughly")
+    assert found.model.differences.tolist() == [0.0, 30.0]
+    assert str(found).splitlines()[2].startswith("model of the site     fcfs: the model repeats the log roughly")
+    assert found.trials.named is None
+    assert found.policies["kind"].tolist() == ["model", "tried", "audited"]
+    with pytest.raises(CoallocError, match="as_ran: requires the schedule of a log"):
+        audit(path, processors=4, as_ran="fcfs", policy="easy", **options)
+
+
+def test_a_gain_is_said_of_the_model_too(tmp_path):
+    # Longest first is the model of a log that ran so, shortest first the optimum; the log adds an hour for each job.
+    run = coalloc.simulate(Instance(POOL, exact_month(), name="month"), "lpt")
+    late = [p.replace(start=p.start + 3600.0, end=p.end + 3600.0) for p in run.schedule.placements]
+    options = {"policies": {"shortest": {"policy": "spt"}}, "time_limit": 0.02, "processes": 1, "window": 2 * DAY}
+    found = audit(Instance(POOL, exact_month(), name="month"), Schedule(late), as_ran="lpt", **options)
+    assert found.answers[0].avoided == pytest.approx(1.0 - 34.0 / 82.0)
+    assert "avoids 58.5 %, and 54.1 % of the wait under a simulated lpt." in found.headline
 
 
 def test_a_log_that_no_policy_betters_says_so(tmp_path):
@@ -163,6 +193,8 @@ def test_the_table_the_page_and_the_picture_say_it(found, tmp_path):
     assert page.count("<tr class") == len(found.policies)
     assert page.count("<img") == 1
     assert "<script" not in page
+    shown = visit(tmp_path / "page.html", tmp_path)
+    assert (shown.console, shown.requests) == ([], [])  # its own policy of contents admits all that it has
     assert found.draw(tmp_path / "audit.svg").axes
     # The schedule that is held is there: its waits are those of the table.
     starts = found.starts[found.starts["window"] == "the whole period"].set_index("job")["start"]
