@@ -169,7 +169,9 @@ def _draw_policies(ax: Axes, policies: pd.DataFrame, bound: float) -> None:
 def _name_points(ax: Axes, policies: pd.DataFrame, points: Floats, width: float) -> None:
     """Write the names of policies at the right, each with a line to its point."""
     low, high = ax.get_ylim()
-    places = spread(points[:, 1].tolist(), LINE * (high - low))
+    distance = LINE * (high - low)
+    places = spread(points[:, 1].tolist(), distance)
+    ax.set_ylim(low, max(high, max(places) + distance / 2.0))
     for (_, row), point, place in zip(policies.iterrows(), points.tolist(), places, strict=True):
         ax.annotate(
             str(row["policy"]),
@@ -204,7 +206,7 @@ def _draw_utilization(ax: Axes, utilization: Sequence[Floats], begin: float, epo
     ax.set_ylim(0.0, 105.0)
     ax.set_ylabel("utilization, %", fontsize=SMALL)
     ax.set_title("The log and the model of the site", loc="left", fontsize=10)
-    ax.legend(loc="lower right", ncols=2, frameon=False, fontsize=SMALL)
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=SMALL)
     _show_time(ax, epoch)
 
 

@@ -277,7 +277,7 @@ def _history(log: Log, schedule: Schedule | None, policy: Policy | None) -> tupl
         options = {name: option for name, option in policy.items() if name != "policy"}
         schedule = simulate(log.instance, policy["policy"], **options).schedule
     starts = log.starts if schedule is None else _starts(log.instance, schedule)
-    history = History(log.instance, starts)
+    history = History(log.instance, starts, log.memberships)
     num_unknown = int(np.isnan(starts).sum())
     if num_unknown and num_unknown == len(starts):
         raise CoallocError(

@@ -197,7 +197,7 @@ class Study:
         if self.model is not None and self.model not in tried:
             raise CoallocError(f"as_ran: {self.model} took longer than the policy limit; give it more time")
         return Trials(
-            Population.of(whole, length),
+            Population.of(whole, length, self.history.memberships),
             Trial(AS_IT_WAS, None, waits(whole.starts)),
             tuple(tried.values()),
             tuple(label for label in self.tried if label not in tried),

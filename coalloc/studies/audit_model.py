@@ -70,12 +70,12 @@ class ModelFit:
         """How far conclusions from simulations with this model can be trusted."""
         error, tau = abs(self.wait_error), self.tau_waits
         for (most, least), sentence in (
-            (CLOSE, "the model repeats the log closely: gains of policies can be trusted"),
-            (ROUGH, "the model repeats the log roughly: trust the order of policies, not the size of gains"),
+            (CLOSE, "repeats the log closely: gains of policies can be trusted"),
+            (ROUGH, "repeats the log roughly: trust the order of policies, not the size of gains"),
         ):
             if error <= most and not tau < least:
                 return sentence
-        return "the model does not repeat the log: gains of policies may come from the model, not from the policy"
+        return "does not repeat the log: gains of policies may come from the model, not from the policy"
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class ModelFit:
         median, p90 = np.percentile(self.differences, (50.0, 90.0)).tolist()
         waits = f"{amount(float(self.trial.waits.mean()))} instead of {amount(float(self.recorded.mean()))}"
         return (
-            f"{self.trial.label}: {self.verdict}",
+            f"{self.trial.label} {self.verdict}",
             f"starts differ by {amount(median)} (median) and {amount(p90)} (90th percentile); mean wait {waits}",
             f"Kendall's tau {self.tau_starts:.3f} of starts, {self.tau_waits:.3f} of waits; utilization differs by "
             f"{percent(self.utilization_error)} on average",

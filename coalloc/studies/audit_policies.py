@@ -103,7 +103,7 @@ class Population:
     """The jobs of the period: in which interval each counts, and what groups it is in.
 
     ``interval`` numbers the intervals that have jobs from 1; ``length`` is the run time, ``request`` the requested
-    walltime, s.
+    walltime, s. ``memberships`` number what each job belongs to, such as its queue, by name; -1: unknown.
     """
 
     interval: Ints
@@ -111,15 +111,17 @@ class Population:
     length: Floats
     request: Floats
     users: Sequence[str | None]
+    memberships: Mapping[str, Ints]
 
     @classmethod
-    def of(cls, window: Window, length: float) -> Population:
-        """Return the jobs of a period that is cut into intervals of a length, s."""
+    def of(cls, window: Window, length: float, memberships: Mapping[str, Ints]) -> Population:
+        """Return the jobs of a period that is cut into intervals of a length, s; memberships are of all its history."""
         jobs, columns = window.sample.instance.jobs, window.sample.jobs
         _, interval = np.unique(columns.release // length, return_inverse=True)
         request = np.array([job.estimate for job in jobs], dtype=np.float64)
         users = [job.user for job in jobs]
-        return cls(interval.astype(np.int64) + 1, columns.processors, columns.run, request, users)
+        of_jobs = {name: numbers[window.rows] for name, numbers in memberships.items()}
+        return cls(interval.astype(np.int64) + 1, columns.processors, columns.run, request, users, of_jobs)
 
     @property
     def num_intervals(self) -> int:
@@ -145,6 +147,11 @@ class Population:
         """Return the groups by what they are made of; users are numbered by their work unless they are to be named."""
         lengths = Labels(LENGTH_NAMES, np.searchsorted(LENGTHS, self.length).astype(np.int64))
         found = {"size": size_labels(self.processors), "length": lengths}
+        for name, numbers in self.memberships.items():
+            different, of_job = np.unique(numbers, return_inverse=True)
+            if len(different) > 1:
+                texts = [str(number) if number >= 0 else "unknown" for number in different.tolist()]
+                found[name] = Labels(texts, of_job.astype(np.int64))
         if any(user is not None for user in self.users):
             found["user"] = self._by_user(named_users)
         return found

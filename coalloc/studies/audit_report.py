@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 FOLDED = 30
 """Lines of the table of windows above which the page folds it."""
 
-MOST_USERS = 10
-"""Users that the page lists."""
+MOST_OF_A_KIND = 10
+"""Groups of a kind, such as users, that the page lists."""
 
 POLICY_HEADS = ("policy", "mean wait", "median", "90 %", "99 %", "longest", "starved", "mean, odd", "mean, even")
 GROUP_HEADS = ("jobs by", "group", "jobs", "mean wait", "median", "90 %", "99 %", "longest", "starved")
@@ -248,7 +248,7 @@ class Audit:
             f"Jobs waited {wait.text(wait.as_it_was)} on average: with hindsight {percent(saved)} of this wait was "
             f"avoidable (a better schedule is known), and {proved} is proved unavoidable."
         )
-        model = [] if self.model is None else [f"Model of the site, {self.model.sentences[0]}."]
+        model = [] if self.model is None else [f"As a model of the site, {self.model.sentences[0]}."]
         if self.trials.named is None:
             tried = f"{len(self.trials.policies)} {'policy' if len(self.trials.policies) == 1 else 'policies'}"
             others = "" if self.model is None else ", on the intervals of choice and also compared with the model"
@@ -481,7 +481,7 @@ def _lines_of_policies(table: pd.DataFrame) -> list[tuple[str, bool, tuple[str, 
 
 def _lines_of_groups(table: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return the cells of each group, before and under the named policy; of users the first."""
-    shown = table[table.groupby("by").cumcount() < MOST_USERS]
+    shown = table[table.groupby("by").cumcount() < MOST_OF_A_KIND]
     lines = []
     for row in shown.to_dict("records"):
         waits = [" → ".join(amount(row[f"{name}_{when}"]) for when in ("before", "after")) for name in STATISTICS]

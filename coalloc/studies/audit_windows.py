@@ -7,8 +7,8 @@ waited by then is kept aside, for no schedule of the window changes that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
@@ -26,10 +26,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class History:
-    """Jobs of an instance and when each started, s."""
+    """Jobs of an instance and when each started, s; and numbers of what each belongs to, such as its queue, by name."""
 
     instance: Instance
     starts: Floats
+    memberships: Mapping[str, Ints] = field(default_factory=dict)
 
     @cached_property
     def arrivals(self) -> Floats:
@@ -61,7 +62,8 @@ class History:
         """The jobs whose start is known."""
         rows = np.flatnonzero(~np.isnan(self.starts))
         jobs = [self.instance.jobs[row] for row in rows.tolist()]
-        return History(self.instance.replace(jobs=jobs), self.starts[rows])
+        memberships = {name: numbers[rows] for name, numbers in self.memberships.items()}
+        return History(self.instance.replace(jobs=jobs), self.starts[rows], memberships)
 
 
 @dataclass(frozen=True)
@@ -120,13 +122,14 @@ def bounded_slowdowns(waits: Floats, runs: Floats) -> Floats:
 class Window:
     """A part of a history, from ``begin`` to ``end``, s on its clock.
 
-    ``starts`` are when its jobs started, s on the clock of its instance. ``num_crowded_out`` jobs that ran at its
-    beginning found no processors on the platform, and are left out.
+    ``rows`` are the places of its jobs in the history, and ``starts`` when they started, s on the clock of its
+    instance. ``num_crowded_out`` jobs that ran at its beginning found no processors on the platform, and are left out.
     """
 
     begin: float
     end: float
     sample: Sample
+    rows: Ints
     starts: Floats
     num_crowded_out: int
 
@@ -208,7 +211,7 @@ def window_of(history: History, begin: float, end: float) -> Window | None:
     )
     remaining = starts[held[fits]] + estimates[held[fits]] - begin
     sample = Sample(instance, np.maximum(0.0, begin - arrivals[rows]), remaining, begin)
-    return Window(begin, end, sample, starts[rows] - begin, int((~fits).sum()))
+    return Window(begin, end, sample, rows, starts[rows] - begin, int((~fits).sum()))
 
 
 def _running(platform: Platform, jobs: Sequence[Job], ends: Floats) -> list[RunningJob]:

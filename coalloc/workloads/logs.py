@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -26,12 +26,14 @@ class Log:
 
     ``starts`` are in s on the clock of the instance, nan where the trace does not say one. ``epoch`` is its 0 in s
     since 1970 on the clock of the site, None where that is not known. ``account`` says what was dropped and changed.
+    ``memberships`` are numbers of the group, queue and partition of each job, where the trace has such; -1: unknown.
     """
 
     instance: Instance
     starts: NDArray[np.float64]
     epoch: float | None
     account: Sequence[str]
+    memberships: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
 
 def format_of(path: FilePath) -> Format:
@@ -62,7 +64,9 @@ def read_log(
     instance, report = read_swf_with_report(path, platform, SwfOptions(broken=broken))
     waits = np.array(report.waits, dtype=np.float64)
     arrivals = np.array([job.arrival for job in instance.jobs], dtype=np.float64)
-    return Log(instance, np.where(waits >= 0.0, arrivals + waits, np.nan), _epoch(path), report.sentences)
+    memberships = {name: np.array(numbers, dtype=np.int64) for name, numbers in report.memberships.items()}
+    starts = np.where(waits >= 0.0, arrivals + waits, np.nan)
+    return Log(instance, starts, _epoch(path), report.sentences, memberships)
 
 
 def _epoch(path: FilePath) -> float | None:

@@ -108,6 +108,10 @@ class SwfOptions(Value):
         return self.slice is not None if self.shift is None else self.shift
 
 
+MEMBERSHIPS = ("group", "queue", "partition")
+"""Fields of a trace that say to what a job belongs."""
+
+
 @dataclass(frozen=True, slots=True)
 class SwfReport:
     """What became of a trace.
@@ -115,7 +119,8 @@ class SwfReport:
     ``num_records`` were read (up to the end of the slice) and ``num_jobs`` are in the instance.
     ``changes`` counts the jobs dropped on the way, and what was changed on those in the instance;
     ``broken`` are the first of ``num_broken`` lines that were left out. ``waits`` of the jobs of the instance are as
-    they stand in the trace, s: -1 where it does not say one; ``records`` are their lines, where they are kept.
+    they stand in the trace, s: -1 where it does not say one; ``memberships`` are their numbers of group, queue and
+    partition, by that name, as they stand there; ``records`` are their lines, where they are kept.
     """
 
     source: str
@@ -126,6 +131,7 @@ class SwfReport:
     broken: tuple[Fault, ...]
     num_broken: int
     waits: Sequence[float]
+    memberships: Mapping[str, Sequence[int]]
     records: Sequence[SwfRecord] = ()
 
     @property
@@ -173,6 +179,7 @@ class _Reading:
     jobs: dict[str, Any] = field(default_factory=no_jobs)
     users: dict[int, str] = field(default_factory=dict)
     waits: array[float] = field(default_factory=lambda: array("d"))
+    memberships: dict[str, array[int]] = field(default_factory=lambda: {name: array("q") for name in MEMBERSHIPS})
     changes: Counter[Change] = field(default_factory=Counter)
     broken: list[Fault] = field(default_factory=list)
     num_broken: int = 0
@@ -216,6 +223,8 @@ class _Reading:
             for column, content in zip(self.jobs.values(), self.fields_of(record, job, share, bsbw), strict=True):
                 column.append(content)
             self.waits.append(record.wait)
+            for name, numbers in self.memberships.items():
+                numbers.append(getattr(record, name))
             if self.keeps_records:
                 self.records.append(record)
         self.position += 1
@@ -262,6 +271,7 @@ class _Reading:
             tuple(self.broken),
             self.num_broken,
             self.waits,
+            self.memberships,
             self.records,
         )
 

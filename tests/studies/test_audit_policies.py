@@ -17,13 +17,15 @@ from coalloc.studies.audit_windows import History, window_of
 POOL = Platform([Cluster("pool", [NodeGroup(4, power=1.0)], 0.0)])
 
 
-def trials(jobs, length, audited, **policies):
+def trials(jobs, length, audited, memberships=None, **policies):
     """Return schedules of jobs, of which these are the waits, in intervals of a length (s)."""
     instance = Instance(POOL, jobs)
     arrivals = np.array([job.arrival for job in jobs])
     window = window_of(History(instance, arrivals + audited), 0.0, float(arrivals.max()) + 1.0)
     tried = (Trial(label, {"policy": label}, np.array(waits)) for label, waits in policies.items())
-    return Trials(Population.of(window, length), Trial(AS_IT_WAS, None, np.array(audited)), tuple(tried), ())
+    return Trials(
+        Population.of(window, length, memberships or {}), Trial(AS_IT_WAS, None, np.array(audited)), tuple(tried), ()
+    )
 
 
 def hourly(number):
@@ -72,7 +74,8 @@ def test_groups_say_who_waits_and_who_starves():
         Job("2", tasks=4, base_time=7200.0, user="ann", estimate=2.0 * day),
     ]
     # More than a day, and more than ten times what was asked for: job 1 alone starves.
-    found = trials(jobs, day, [3.0, 6.0, 9.0], other=[0.0, 2.0 * day, 2.0 * day])
+    memberships = {"queue": np.array([7, -1, 7]), "partition": np.array([1, 1, 1])}  # the only partition is no group
+    found = trials(jobs, day, [3.0, 6.0, 9.0], memberships, other=[0.0, 2.0 * day, 2.0 * day])
     found = Trials(found.jobs, found.policies[0], (found.audited,), ())  # the other way round
     groups = found.groups().set_index(["by", "group"])
     assert groups["jobs"].to_dict() == {
@@ -80,6 +83,8 @@ def test_groups_say_who_waits_and_who_starves():
         ("size", "2-4"): 2,
         ("length", "up to 10 min"): 1,
         ("length", "1 h to 6 h"): 2,
+        ("queue", "7"): 2,
+        ("queue", "unknown"): 1,
         ("user", "user 1"): 2,
         ("user", "user 2"): 1,
     }
@@ -91,6 +96,10 @@ def test_groups_say_who_waits_and_who_starves():
 def test_the_front_has_what_nothing_else_dominates_and_of_equal_points_the_first():
     points = np.array([[1.0, 5.0], [2.0, 3.0], [2.0, 3.0], [2.0, 4.0], [3.0, 1.0], [3.0, 9.0]])
     assert on_front(points).tolist() == [True, True, False, False, True, False]
+
+
+def test_as_many_policies_are_tried_as_the_help_and_the_documentation_say():
+    assert len(CANDIDATES) == 27
 
 
 @pytest.mark.parametrize("label", CANDIDATES)
