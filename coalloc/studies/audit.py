@@ -223,7 +223,7 @@ def _tried(policies: Mapping[str, Policy] | None, model: Policy | None) -> dict[
     for label, policy in given.items():
         require(f"policies[{label!r}]", Mapping, policy)
     tried = {contestant.label: given[contestant.label] for contestant in contestants_of(given)}
-    return tried if model is None else {spelled(model): model} | tried
+    return tried if model is None else tried | {spelled(model): model}
 
 
 def _source(

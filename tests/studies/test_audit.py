@@ -141,7 +141,7 @@ def test_the_model_of_the_site_is_compared_with_the_log_and_is_no_advice(tmp_pat
     assert found.model.differences.tolist() == [0.0, 30.0]
     assert str(found).splitlines()[2].startswith("model of the site     fcfs repeats the log roughly")
     assert found.trials.named is None
-    assert found.policies["kind"].tolist() == ["model", "tried", "audited"]
+    assert found.policies["kind"].tolist() == ["tried", "model", "audited"]  # the first two are equal
     with pytest.raises(CoallocError, match="as_ran: requires the schedule of a log"):
         audit(path, processors=4, as_ran="fcfs", policy="easy", **options)
 
@@ -154,6 +154,23 @@ def test_a_gain_is_said_of_the_model_too(tmp_path):
     found = audit(Instance(POOL, exact_month(), name="month"), Schedule(late), as_ran="lpt", **options)
     assert found.answers[0].avoided == pytest.approx(1.0 - 34.0 / 82.0)
     assert "avoids 58.5 %, and 54.1 % of the wait under a simulated lpt." in found.headline
+
+
+def test_a_policy_that_takes_too_long_is_given_up_and_said(tmp_path, monkeypatch):
+    class Slow(Here):
+        def run(self, tasks):
+            for (key, _), (_, answer) in zip(tasks := list(tasks), super().run(tasks), strict=True):
+                is_late = key.function is audit_samples.simulated_starts
+                yield key, {"status": "timeout", "machine": {}} if is_late else answer
+
+    monkeypatch.setattr(auditing, "LocalWorkers", lambda number: Slow())
+    found = ask(tmp_path / "slow.sqlite")
+    assert (found.trials.named, found.trials.unfinished) == (None, ("spt",))
+    assert "0 tried; given up at the time limit: spt" in str(found)
+    path = tmp_path / "log.swf"
+    path.write_text(TRACE)
+    with pytest.raises(CoallocError, match="as_ran: spt took longer than the policy limit"):
+        audit(path, processors=4, time_limit=0.02, policies={"spt": {"policy": "spt"}}, as_ran="spt")
 
 
 def test_a_log_that_no_policy_betters_says_so(tmp_path):
@@ -275,6 +292,9 @@ def test_a_platform_that_the_log_hardly_uses_is_doubted(tmp_path, processors, is
         ({"window": 0.0}, "window: must be above 0 s"),
         ({"window": 1e-3}, "give at most 100000 intervals"),
         ({"time_limit": 0.0}, "time_limit: must be above 0 s"),
+        ({"policy_limit": 0.0}, "policy_limit: must be above 0 s"),
+        ({"as_ran": "easy"}, "as_ran: requires the schedule of a log"),
+        ({"as_ran": "fastest"}, "unknown policy 'fastest'"),
         ({"processes": 0}, "processes: must be at least 1"),
         ({"policy": "fastest"}, "unknown policy 'fastest'"),
         (
