@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from coalloc.bench.outcomes import Row
-from coalloc.display.palette import BAND, BASE, GRID, INK, MUTED
+from coalloc.documents.palette import BAND, BASE, GRID, INK, MUTED
 from coalloc.solvers.result import relative_gap
 
 SKY, AMBER, GREEN, PINK, YELLOW, BLUE, *_ = BASE

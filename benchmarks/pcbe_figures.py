@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from pcbe_values import METERS, NAMES, QUANTITIES, Value
 
-from coalloc.display.palette import BASE, GRID, INK
+from coalloc.documents.palette import BASE, GRID, INK
 
 SKY, AMBER, GREEN, PINK, _, BLUE, RED, *_ = BASE
 COLOURS = {

@@ -9,7 +9,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule
-from coalloc.display.palette import RUNNING
+from coalloc.documents.palette import RUNNING
 
 NASTY = "</script><b>J&1"
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from sharing_claims import PROFILES, SLIGHTLY_PERCEPTIBLE
 from sharing_results import VALUATIONS, Results, value_intervals
 
-from coalloc.display import palette
+from coalloc.documents import palette
 from coalloc.measures.intervals import ConfidenceInterval, mean_interval
 from coalloc.measures.sharing import KAPPA, LATENCY_OF_USER
 from coalloc.plot.axes import label, new_figure, series_style, title

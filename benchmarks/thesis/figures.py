@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from measures import OAS, OAS_LEFT, OPTIMUM, SLOWDOWN_EDGES
 from results_table import Results, picked, solve_column
 
-from coalloc.display import palette
+from coalloc.documents import palette
 from coalloc.measures.intervals import ConfidenceInterval, mean_interval
 from coalloc.plot.axes import label, new_figure, series_style, title
 

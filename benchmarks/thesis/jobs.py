@@ -20,7 +20,7 @@ from workloads import has_trace
 
 from coalloc import Instance, Job
 from coalloc.bench.tables import Table, markdown
-from coalloc.display import palette
+from coalloc.documents import palette
 from coalloc.documents.storage import write_atomically
 from coalloc.measures.intervals import mean_interval
 from coalloc.plot.axes import label, new_figure, series_style, title

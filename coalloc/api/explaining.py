@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from coalloc.api.solving import as_fixed, solve
 from coalloc.checker import check
-from coalloc.display.wording import with_unit
 from coalloc.documents.arguments import picture_of, public
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import with_unit
 from coalloc.explanations.bounding import OptimumOf, bound_of, changes, what_moves, why_bound
 from coalloc.explanations.infeasible import why_no_schedule
 from coalloc.explanations.reasons import Explanation, Reason

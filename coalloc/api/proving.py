@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from coalloc.display.wording import instant_text
 from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted, visible
+from coalloc.documents.wording import instant_text
 from coalloc.instance import CoallocError
 from coalloc.objectives import OBJECTIVES
 from coalloc.objectives.completion import Makespan

@@ -15,7 +15,7 @@ import numpy as np
 
 from coalloc.bench.outcomes import Row, has_run, is_solved
 from coalloc.bench.summary import best_known, by_label, ratios_to_best
-from coalloc.display import palette
+from coalloc.documents import palette
 from coalloc.documents.text import shortened, visible
 from coalloc.plot.axes import blank_figure
 

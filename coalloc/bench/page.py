@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coalloc.bench.tables import Table
-from coalloc.display import palette
-from coalloc.display.pages import rendered
+from coalloc.documents import palette
+from coalloc.documents.pages import rendered
 
 FOLDED = 30
 """Lines of a table above which it is folded."""

@@ -229,7 +229,7 @@ def audit(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Measure how much wait of a logged schedule was avoidable, with proved bounds, and why jobs waited."""
-    from coalloc.display.wording import seconds_of
+    from coalloc.documents.wording import seconds_of
     from coalloc.studies.interruption import Interrupted
 
     if plot is not None:

@@ -105,8 +105,8 @@ def _note_other_name(instance: Instance, schedule: Schedule) -> None:
 
 def _show_violations(violations: list[Violation]) -> None:
     """Print a line per violation, and how many there are."""
-    from coalloc.display.wording import plural
     from coalloc.documents.text import visible
+    from coalloc.documents.wording import plural
 
     for violation in violations:
         say(visible(str(violation)))
@@ -116,7 +116,7 @@ def _show_violations(violations: list[Violation]) -> None:
 
 def _show_metrics(instance: Instance, schedule: Schedule) -> None:
     """Print that the schedule is valid, and its most important metrics."""
-    from coalloc.display.wording import number_text, plural
+    from coalloc.documents.wording import number_text, plural
     from coalloc.simulator.result import excess_text
 
     values = coalloc.metrics(instance, schedule)

@@ -110,7 +110,7 @@ def compare(
 
 def _words(table: pd.DataFrame, baseline: str, seed: int) -> str:
     """Return a row per policy, and the policies paired with the baseline."""
-    from coalloc.display.wording import percent_text, unit_for
+    from coalloc.documents.wording import percent_text, unit_for
     from coalloc.studies.comparison import paired_differences, summary, without_proven_gaps
 
     found, pairs = summary(without_proven_gaps(table), seed), paired_differences(table, baseline, seed)

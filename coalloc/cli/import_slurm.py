@@ -102,8 +102,8 @@ def slurm(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Convert the files of a Slurm site to an instance with its platform, jobs and limits."""
-    from coalloc.display.wording import plural
     from coalloc.documents.text import visible
+    from coalloc.documents.wording import plural
 
     files = (sacct, slurm_conf, topology, gres, nodes, reservations, *(assoc or ()))
     check_writable({"--output": output, "--schedule": schedule}, inputs=files)

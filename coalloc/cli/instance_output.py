@@ -44,7 +44,7 @@ def write_or_say_platform(platform: Platform, output: Path | None, quiet: bool) 
 
 def size_of(instance: Instance) -> str:
     """Return the size of an instance in words."""
-    from coalloc.display.wording import plural
+    from coalloc.documents.wording import plural
 
     return f"{plural(len(instance.jobs), 'job')}; {size_of_platform(instance.platform)}"
 

@@ -175,7 +175,7 @@ class MeasuredRun:
 def groups_text(table: pd.DataFrame) -> str:
     """Return a table of groups for a person: the metrics of :data:`SHOWN`."""
     from coalloc.cli.tables import NOT_KNOWN, text_of, text_table
-    from coalloc.display.wording import number_text
+    from coalloc.documents.wording import number_text
 
     name = str(table.columns[0])
     columns = {name: itemgetter(name)} | {

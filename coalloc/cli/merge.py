@@ -12,7 +12,7 @@ import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.options import Broken, Json, Quiet
 from coalloc.cli.output import note, say, say_json
-from coalloc.display.wording import plural
+from coalloc.documents.wording import plural
 
 if TYPE_CHECKING:
     from coalloc.workloads.weeks.account import MergeAccount

@@ -119,7 +119,7 @@ def slot_size(
 
 def _words(table: pd.DataFrame, tolerated: float, by: Literal["replayed", "compacted"], seed: int) -> str:
     """Return a row per length of the slot, and which is recommended."""
-    from coalloc.display.wording import percent_text
+    from coalloc.documents.wording import percent_text
     from coalloc.studies.slot_report import WORDS, recommendation, summary
 
     found = summary(table, by, seed)

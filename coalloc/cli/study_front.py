@@ -26,7 +26,7 @@ from coalloc.cli.studying import (
     with_own,
 )
 from coalloc.cli.tables import show_table, text_of, text_table, written_table
-from coalloc.display.wording import plural
+from coalloc.documents.wording import plural
 from coalloc.problem.allocation import Scope
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def front(
 
 def _shown(table: pd.DataFrame) -> str:
     """Return the rows that say something new, as aligned text."""
-    from coalloc.display.wording import percent_text
+    from coalloc.documents.wording import percent_text
     from coalloc.studies.front import summary
 
     def gap_text(gap: float) -> str:

@@ -119,7 +119,7 @@ def grid(
 
 def _words(table: pd.DataFrame) -> str:
     """Return a row per strategy, and what power management changes."""
-    from coalloc.display.wording import percent_text
+    from coalloc.documents.wording import percent_text
     from coalloc.measures.grid import GRID_METRICS
     from coalloc.studies.grid_report import savings, summary
 

@@ -1,1 +1,1 @@
-"""Documents: JSON and its faults, values that are validated, storage, schemas; nothing here knows what is in them."""
+"""Documents: JSON and its errors, validated values, storage, schemas, texts, HTML; nothing here knows what is in it."""

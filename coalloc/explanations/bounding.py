@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from coalloc.display.wording import instant_text, number_text, with_unit
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import instant_text, number_text, with_unit
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance import Cluster, Instance
 from coalloc.instance.resources import with_more

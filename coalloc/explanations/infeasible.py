@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 
-from coalloc.display.wording import instant_text, number_text
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import instant_text, number_text
 from coalloc.explanations.reasons import Reason, named
 from coalloc.problem import MAX_MODES, Problem, least_tasks, short_resource
 from coalloc.rules.spreading import Spreading

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from coalloc.display.wording import plural
 from coalloc.documents.text import quoted, visible
+from coalloc.documents.wording import plural
 
 About = Literal["infeasible", "undecided", "invalid", "bound", "optimum", "capacity", "wait"]
 """What a reason is about."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from coalloc.display.wording import instant_text, number_text, plural
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import instant_text, number_text, plural
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance import Job
 from coalloc.instance.rounding import slots_up, time_tolerance

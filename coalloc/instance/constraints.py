@@ -15,9 +15,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 
-from coalloc.display.wording import instant_text, plural
 from coalloc.documents.errors import CoallocError
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import instant_text, plural
 from coalloc.instance.calendar import Calendar
 from coalloc.instance.job import Job
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, capacity_limit

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 
-from coalloc.display.html import heading, table
-from coalloc.display.wording import plural
 from coalloc.documents.columns import Many, by_name, column, some_has
 from coalloc.documents.errors import CoallocError, InstanceError
+from coalloc.documents.html import heading, table
 from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, NONE, SINCE_2, SINCE_3, Listed, Seconds, Text, Value, value
+from coalloc.documents.wording import plural
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.features import FEATURES
 from coalloc.instance.job import Job, longest_stated_time, resources_asked

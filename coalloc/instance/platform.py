@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from coalloc.display.html import table
-from coalloc.display.wording import plural
 from coalloc.documents.errors import InstanceError
+from coalloc.documents.html import table
 from coalloc.documents.values import LEFT_OUT, NO_AMOUNTS, NONE, SINCE_2, AmountsField, Listed, Value, value
+from coalloc.documents.wording import plural
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.consistency import platform_faults
 from coalloc.instance.network import Link, links_of, network_of

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
-from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import instant_text
 from coalloc.instance import CoallocError, Job
 from coalloc.models.time_slots import chosen
 from coalloc.problem import Mode, Problem

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.display import palette
-from coalloc.display.wording import TimeUnit, unit_for
+from coalloc.documents import palette
+from coalloc.documents.wording import TimeUnit, unit_for
 from coalloc.plot.axes import RAW, page_figure
 
 if TYPE_CHECKING:

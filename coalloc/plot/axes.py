@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from coalloc.display import palette
+from coalloc.documents import palette
 from coalloc.system.extras import require
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coalloc.display import palette
-from coalloc.display.wording import plural, shortened
+from coalloc.documents import palette
+from coalloc.documents.wording import plural, shortened
 from coalloc.plot.axes import RAW, key, label, page_figure, series_style, title
 
 if TYPE_CHECKING:

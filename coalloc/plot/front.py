@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coalloc.display import palette
-from coalloc.display.wording import plural, prefix_for, shortened, unit_for
+from coalloc.documents import palette
+from coalloc.documents.wording import plural, prefix_for, shortened, unit_for
 from coalloc.plot.axes import MARKERS, label, new_figure, series_style, title
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coalloc.display import palette
-from coalloc.display.wording import unit_for
+from coalloc.documents import palette
+from coalloc.documents.wording import unit_for
 from coalloc.plot.axes import RAW, key, label, page_figure, series_style, title
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from coalloc.display import palette
-from coalloc.display.pages import rendered
-from coalloc.display.wording import duration_text, plural, share_text, shortened
+from coalloc.documents import palette
+from coalloc.documents.pages import rendered
 from coalloc.documents.storage import compressed
+from coalloc.documents.wording import duration_text, plural, share_text, shortened
 from coalloc.plot.layout import (
     OVERLOADED,
     USER_SHARE,

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from coalloc.checker import check
-from coalloc.display.wording import TimeUnit, duration_text, plural, unit_for
+from coalloc.documents.wording import TimeUnit, duration_text, plural, unit_for
 from coalloc.instance import Cluster, CoallocError, Instance, Job, Platform, RunningJob
 from coalloc.instance.numbering import intervals_of, unknown_ranges
 from coalloc.instance.processor_names import ProcessorNames, distinct

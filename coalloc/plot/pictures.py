@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 
-from coalloc.display.wording import UNIT_OF
 from coalloc.documents.arguments import public
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
+from coalloc.documents.wording import UNIT_OF
 from coalloc.instance import CoallocError, Instance
 from coalloc.plot.layout import Layout, layout_of
 from coalloc.schedule import Schedule

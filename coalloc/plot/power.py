@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coalloc.display import palette
-from coalloc.display.wording import TimeUnit, amount_text, duration_text, prefix_for, unit_for
+from coalloc.documents import palette
 from coalloc.documents.arguments import public
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
+from coalloc.documents.wording import TimeUnit, amount_text, duration_text, prefix_for, unit_for
 from coalloc.instance import CoallocError, Instance
 from coalloc.measures.usage import step_means
 from coalloc.plot.axes import blank_figure

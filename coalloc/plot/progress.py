@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from coalloc.display import palette
-from coalloc.display.wording import unit_for
+from coalloc.documents import palette
 from coalloc.documents.arguments import public
 from coalloc.documents.text import visible
+from coalloc.documents.wording import unit_for
 from coalloc.instance import CoallocError
 from coalloc.plot.axes import key, label, page_figure, title
 from coalloc.plot.pictures import chart_format, write_figure

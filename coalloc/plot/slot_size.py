@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coalloc.display import palette
-from coalloc.display.wording import TimeUnit, unit_for
+from coalloc.documents import palette
+from coalloc.documents.wording import TimeUnit, unit_for
 from coalloc.plot.axes import PAGE, RAW, label, new_figure, series_style, title
 
 if TYPE_CHECKING:

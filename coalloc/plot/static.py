@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coalloc.display import palette
-from coalloc.display.wording import duration_text, share_text, shortened
+from coalloc.documents import palette
+from coalloc.documents.wording import duration_text, share_text, shortened
 from coalloc.plot.axes import blank_figure
 from coalloc.plot.layout import (
     OVERLOADED,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coalloc.display import palette
-from coalloc.display.wording import (
+from coalloc.documents import palette
+from coalloc.documents.arguments import public
+from coalloc.documents.wording import (
     SECOND,
     UNITS,
     TimeUnit,
@@ -23,7 +24,6 @@ from coalloc.display.wording import (
     shortened,
     unit_for,
 )
-from coalloc.documents.arguments import public
 from coalloc.instance import Instance
 from coalloc.measures.usage import LOAD, SHARE, Usage, usage_of
 from coalloc.plot.axes import RAW, label, page_figure, title

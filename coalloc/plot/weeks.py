@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from coalloc.display import palette
+from coalloc.documents import palette
 from coalloc.plot.axes import RAW, label, page_figure, title
 
 if TYPE_CHECKING:

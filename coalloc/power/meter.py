@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.display.html import lines_table
 from coalloc.documents.arguments import public
+from coalloc.documents.html import lines_table
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import has_power_states, require_metered

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.documents.values import NONE, Count, Listed, Seconds, Text, Value, value
+from coalloc.documents.wording import instant_text
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
 from coalloc.instance.constraints import (
     AllowedNodes,

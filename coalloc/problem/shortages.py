@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coalloc.display.wording import plural
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import plural
 from coalloc.instance import Job
 from coalloc.problem.allocation import least_tasks
 from coalloc.problem.allocations import Allocations

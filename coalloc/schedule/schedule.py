@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from coalloc.display.chart import MOST_BARS, MOST_ROWS, Bar, in_order, svg
-from coalloc.display.html import heading, table
-from coalloc.display.wording import duration_text, plural
 from coalloc.documents.arguments import public
+from coalloc.documents.chart import MOST_BARS, MOST_ROWS, Bar, in_order, svg
 from coalloc.documents.columns import Columns, Many, by_name, column
+from coalloc.documents.html import heading, table
 from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, SINCE_2, PositiveSeconds, Text, Value, value
+from coalloc.documents.wording import duration_text, plural
 from coalloc.instance import Instance
 from coalloc.instance.processor_names import NamesField
 from coalloc.schedule.naming import Occupations, assign_nodes_to

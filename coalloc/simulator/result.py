@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from coalloc.display.html import lines_table
-from coalloc.display.wording import number_text, plural, with_unit
+from coalloc.documents.html import lines_table
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import number_text, plural, with_unit
 from coalloc.instance import Instance
 from coalloc.measures.groups import By, metrics_by
 from coalloc.measures.metrics import EXECUTION_TIME, RESPONSE, WAIT, busy_time, metrics_of

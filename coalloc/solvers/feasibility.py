@@ -10,8 +10,8 @@ from operator import le
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import instant_text
 from coalloc.instance import Job, column
 from coalloc.problem import MAX_MODES, Problem, least_tasks, shortage
 from coalloc.problem.allocation import tasks_per_cluster

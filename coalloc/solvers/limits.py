@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import instant_text
 from coalloc.instance import CoallocError, Instance, Job, Platform
 from coalloc.instance.constraints import Budget, Constraint, Declaration, PlacedJob, TimeBounds
 from coalloc.objectives import AllocationObjective, RegularObjective

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import instant_text
 from coalloc.instance import Instance, Job, RunningJob
 from coalloc.instance.features import FEATURES
 from coalloc.instance.features.feature import Condition

@@ -11,11 +11,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from coalloc.display.html import lines_table
-from coalloc.display.wording import plural, quantity_text
 from coalloc.documents.errors import ArgumentError
+from coalloc.documents.html import lines_table
 from coalloc.documents.text import visible
 from coalloc.documents.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
+from coalloc.documents.wording import plural, quantity_text
 from coalloc.instance import Instance
 from coalloc.instance.files import instance_hash
 from coalloc.problem import Links

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coalloc.display.wording import duration_text
+from coalloc.documents.wording import duration_text
 from coalloc.models import Formulation
 from coalloc.objectives import Criterion
 from coalloc.problem import in_other_slots

@@ -16,10 +16,10 @@ from coalloc.bench.protocol import Task, digest
 from coalloc.bench.runnable import Runnable
 from coalloc.bench.running import Progress, outcomes_of, run_calls
 from coalloc.bench.workers import Workers
-from coalloc.display.wording import duration_text
 from coalloc.documents.kinds import document_of
 from coalloc.documents.strict_json import layout
 from coalloc.documents.text import visible
+from coalloc.documents.wording import duration_text
 from coalloc.instance import CoallocError
 from coalloc.instance.files import INSTANCE
 from coalloc.solvers.result import NO_TIME_LIMIT, finite_limit

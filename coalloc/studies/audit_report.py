@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from coalloc.display import palette
-from coalloc.display.html import lines_table
-from coalloc.display.pages import rendered
-from coalloc.display.wording import duration_text, plural
+from coalloc.documents import palette
+from coalloc.documents.html import lines_table
+from coalloc.documents.pages import rendered
 from coalloc.documents.storage import FilePath, write_atomically
+from coalloc.documents.wording import duration_text, plural
 from coalloc.measures.intervals import LEAST_SAMPLES
 from coalloc.studies.audit_model import ModelFit
 from coalloc.studies.audit_policies import AS_IT_WAS, STATISTICS, Trial, Trials, options_of, spelled

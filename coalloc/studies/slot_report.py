@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, get_args
 
-from coalloc.display.wording import percent_text
+from coalloc.documents.wording import percent_text
 from coalloc.instance import CoallocError
 from coalloc.measures.intervals import LEAST_SAMPLES, ConfidenceInterval, mean_interval
 from coalloc.studies.slot_size import TOLERANCE, percent
@@ -199,7 +199,7 @@ def draw(table: pd.DataFrame, path: FilePath | None = None) -> Figure:
     One instance is shown in seconds; several as means with 95 % intervals, makespans then relative to the best
     certified bound of each instance. ``path`` is where to write it as well: ``.png``, ``.svg`` or ``.pdf``.
     """
-    from coalloc.display.wording import shortened
+    from coalloc.documents.wording import shortened
     from coalloc.plot.pictures import write_figure
     from coalloc.plot.slot_size import draw_slot_study
 

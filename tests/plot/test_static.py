@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 
-from coalloc.display.palette import OVERLOAD
+from coalloc.documents.palette import OVERLOAD
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.plot.layout import USER_SHARE, layout_of
 from coalloc.plot.static import MOST_STRIPS, draw

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.cli.study_front import _conclusion, front
-from coalloc.display import palette
+from coalloc.documents import palette
 from coalloc.solvers.result import SolveStatus
 from coalloc.studies import front as front_module
 from coalloc.studies.front import draw

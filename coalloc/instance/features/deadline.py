@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from coalloc.display.wording import instant_text
 from coalloc.documents.columns import column
+from coalloc.documents.wording import instant_text
 from coalloc.instance.constraints import TimeBounds
 from coalloc.instance.features.feature import Feature, conditions_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coalloc.display.wording import plural
+from coalloc.documents.wording import plural
 from coalloc.instance.features.feature import Feature, conditions_of, some_job_has
 
 FEATURE = Feature(

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from coalloc.display.wording import instant_text
 from coalloc.documents.errors import Fault
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import instant_text
 from coalloc.instance import read
 from coalloc.instance.features.feature import Condition, Feature, Stated
 from coalloc.instance.processor_names import NO_NUMBER, ProcessorNames

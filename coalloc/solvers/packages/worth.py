@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
+from coalloc.documents.wording import instant_text
 from coalloc.instance.rounding import capacity_limit
 from coalloc.problem import Mode, Problem
 from coalloc.problem.allocation import allocation_of

@@ -12,10 +12,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
-from coalloc.display.wording import plural
 from coalloc.documents.arguments import public
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
+from coalloc.documents.wording import plural
 from coalloc.instance import CoallocError, Fault, Instance, InstanceError
 from coalloc.schedule import Schedule
 from coalloc.system.garbage import no_collection

@@ -16,13 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from coalloc.display.wording import plural
 from coalloc.documents.arguments import public
 from coalloc.documents.kinds import document_of
 from coalloc.documents.storage import FilePath, compressed, write_together
 from coalloc.documents.strict_json import layout
 from coalloc.documents.text import quoted, visible
 from coalloc.documents.values import unchecked
+from coalloc.documents.wording import plural
 from coalloc.instance import CoallocError, Fault, Instance, InstanceError, Job
 from coalloc.instance.files import INSTANCE
 from coalloc.workloads.grids import Speeds

@@ -7,7 +7,7 @@ import pytest
 
 from coalloc.bench.page import FOLDED, Content, page
 from coalloc.bench.tables import Table
-from coalloc.display.pages import rendered
+from coalloc.documents.pages import rendered
 
 STRANGE = "</title><script>alert('x')</script>\x07{{ 7 * 7 }}"
 SHOWN = "&lt;/title&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;\\x07{{ 7 * 7 }}"

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from coalloc.display.palette import BASE, INK, PAPER, RUNNING, bar_colour, channels, luminance, mixed, text_colour
+from coalloc.documents.palette import BASE, INK, PAPER, RUNNING, bar_colour, channels, luminance, mixed, text_colour
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
 PROTANOPIA = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from coalloc.display.chart import (
+from coalloc.documents.chart import (
     AXIS,
     GAP,
     LEFT,
@@ -17,7 +17,7 @@ from coalloc.display.chart import (
     in_order,
     svg,
 )
-from coalloc.display.palette import BAND, PAPER, RUNNING, bar_colour
+from coalloc.documents.palette import BAND, PAPER, RUNNING, bar_colour
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROW = ROW_HEIGHTS[1]

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
-from coalloc.display import palette
-from coalloc.display.pages import rendered
-from coalloc.display.wording import TimeUnit, plural, shortened, unit_for
+from coalloc.documents import palette
+from coalloc.documents.pages import rendered
 from coalloc.documents.text import natural_order
+from coalloc.documents.wording import TimeUnit, plural, shortened, unit_for
 
 MOST_BARS, MOST_ROWS = 500, 400
 """Larger schedules are not for a chart of this size."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from coalloc.display.pages import rendered
+from coalloc.documents.pages import rendered
 
 MOST_ROWS = 20
 """Rows that a table shows; of more it shows the first, and says how many there are."""

@@ -1,6 +1,6 @@
 """Tables in HTML: text from data stays text."""
 
-from coalloc.display.html import MOST_ROWS, heading, lines_table, table
+from coalloc.documents.html import MOST_ROWS, heading, lines_table, table
 
 NASTY = "</script><script>alert(1)</script>&\"'\x1b"
 

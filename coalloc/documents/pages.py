@@ -25,7 +25,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("coalloc.display"),
+        loader=PackageLoader("coalloc.documents"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_printable,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.display.wording import (
+from coalloc.documents.wording import (
     amount_text,
     duration_text,
     instant_text,
