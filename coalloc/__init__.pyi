@@ -52,9 +52,10 @@ from coalloc.studies.comparison import compare as compare
 from coalloc.studies.slot_size import slot_study as slot_study
 from coalloc.system.versions import __version__ as __version__
 from coalloc.system.versions import show_versions as show_versions
+from coalloc.workloads.examples import example as example
+from coalloc.workloads.examples import examples as examples
 from coalloc.workloads.generators import generate as generate
 from coalloc.workloads.irmasim import read_irmasim as read_irmasim
-from coalloc.workloads.library import example as example
-from coalloc.workloads.library import examples as examples
+from coalloc.workloads.library import library as library
 from coalloc.workloads.slurm.sacct import read_sacct as read_sacct
 from coalloc.workloads.swf import read_swf as read_swf

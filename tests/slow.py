@@ -52,6 +52,7 @@ FILES = (
     "test_time_shared_pages.py",
     "test_typing.py",
     "test_verify.py",
+    "workloads/test_library.py",
     "testing/",
 )
 """Files and folders."""

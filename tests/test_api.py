@@ -90,7 +90,7 @@ SUBPACKAGES = ["extend", "grid", "io", "plot", "results", "studies"]
 
 def test_the_top_level_has_its_names_its_subpackages_and_its_version():
     assert sorted(dir(coalloc)) == sorted([*coalloc.__all__, *SUBPACKAGES, "__version__"])
-    assert len(coalloc.__all__) == 51
+    assert len(coalloc.__all__) == 52
 
 
 @pytest.mark.parametrize(("module", "name"), [(coalloc, "slove"), (coalloc, "write_swf"), (coalloc.io, "solve")])

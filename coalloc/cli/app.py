@@ -23,6 +23,7 @@ from coalloc.cli import (
     explain,
     generate,
     import_slurm,
+    library,
     merge,
     policies,
     schema,
@@ -96,6 +97,7 @@ app.command(epilog=solvers.EXAMPLES, cls=Command)(solvers.solvers)
 app.add_typer(bench.app)
 app.command(cls=Command)(schema.schema)
 app.command(epilog=examples.EXAMPLES, cls=Command)(examples.examples)
+app.add_typer(library.app)
 app.command(cls=Command)(demo.demo)
 app.command(cls=Command)(versions)
 

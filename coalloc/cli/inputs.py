@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from coalloc import Instance, Placement, Platform, Schedule
     from coalloc.workloads.logs import Format
 
-EXAMPLE = "example:"
-"""Prefix of the name of a bundled instance or platform, where a file could stand."""
+EXAMPLE, LIBRARY = "example:", "library:"
+"""Prefixes of the name of a bundled instance or platform, and of one of the benchmark library, in place of a file."""
 
 SWF_SUFFIXES = (".swf", ".swf.gz")
 """How the name of a trace in the Standard Workload Format ends."""
@@ -29,9 +29,11 @@ ONLY_TRACES = "requires a trace; an instance contains its platform"
 
 
 def read_instance(file: str) -> Instance:
-    """Return the instance of a file, or the bundled one that ``example:NAME`` names."""
+    """Return the instance of a file, or the one that ``example:NAME`` or ``library:NAME`` names."""
     if file.startswith(EXAMPLE) and not os.path.exists(file):
         return coalloc.example(file.removeprefix(EXAMPLE))
+    if file.startswith(LIBRARY) and not os.path.exists(file):
+        return coalloc.library()[file.removeprefix(LIBRARY)].instance
     kind = trace_format(file)
     if kind is not None:
         from coalloc.documents.text import visible
@@ -42,12 +44,25 @@ def read_instance(file: str) -> Instance:
 
 
 def instance_file(file: str) -> AbstractContextManager[Path]:
-    """Return the file of an instance, or of the bundled one that ``example:NAME`` names, as long as the context."""
+    """Return the file of an instance, or of what ``example:`` or ``library:NAME`` names, as long as the context."""
     if file.startswith(EXAMPLE) and not os.path.exists(file):
-        from coalloc.workloads.library import example_file
+        from coalloc.workloads.examples import example_file
 
         return example_file(file.removeprefix(EXAMPLE))
+    if file.startswith(LIBRARY) and not os.path.exists(file):
+        return written_file(coalloc.library()[file.removeprefix(LIBRARY)].instance)
     return nullcontext(Path(file))
+
+
+@contextmanager
+def written_file(instance: Instance) -> Iterator[Path]:
+    """Return a file of an instance, which is there as long as the context."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "instance.json")
+        coalloc.write_instance(instance, path)
+        yield path
 
 
 def trace_format(file: str) -> Format | None:

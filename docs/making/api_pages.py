@@ -30,7 +30,7 @@ CLASSES = {name.rpartition(".")[2]: name for name, found in PUBLIC.items() if in
 TOPICS = {
     "Instances and platforms": """
         Instance Platform Cluster NodeGroup Switch SwitchLevel Job Shape RunningJob Window Lag Limit Sharing LocalUser
-        PowerStates example examples generate grid.platform grid.platforms
+        PowerStates example examples library results.LibraryEntry generate grid.platform grid.platforms
     """,
     "Solving": """
         solve SolveResult results.SolveStatus results.SolveOptions results.SolvedLevel results.ModelSize
@@ -45,7 +45,8 @@ TOPICS = {
         results.Energy results.sharing_metrics grid.grid_metrics
     """,
     "Studies and audits": """
-        audit results.Audit compare slot_study studies.energy_front studies.grid_study
+        audit results.Audit compare slot_study studies.energy_front studies.grid_study studies.check_submission
+        results.Submission
     """,
     "Files": """
         read_instance write_instance io.read_platform io.write_platform read_schedule write_schedule io.read_result

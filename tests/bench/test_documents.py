@@ -13,7 +13,7 @@ from coalloc.bench.outcomes import FAILED, SOLVED
 from coalloc.bench.plan import read_plan
 from coalloc.bench.spec import parsed
 from coalloc.bench.summary import DEFAULT_TIME_LIMIT
-from coalloc.workloads.library import example
+from coalloc.workloads.examples import example
 
 ROOT = Path(__file__).parents[2]
 MANUAL = (ROOT / "docs" / "bench.md").read_text()

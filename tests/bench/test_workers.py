@@ -18,7 +18,7 @@ from coalloc.documents.kinds import document_of
 from coalloc.documents.strict_json import layout
 from coalloc.instance import CoallocError
 from coalloc.instance.files import INSTANCE, instance_hash
-from coalloc.workloads.library import example
+from coalloc.workloads.examples import example
 from tests.bench.calls import ROOT, task
 
 

@@ -29,6 +29,7 @@ COMMANDS = (
     "convert",
     "import",
     "merge",
+    "library",
     "policies",
     "schema",
     "examples",

@@ -16,7 +16,7 @@ from coalloc.models import formulation_of
 from coalloc.problem import Problem, discretise, slot_seconds
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
-from coalloc.workloads.library import example
+from coalloc.workloads.examples import example
 from tests.small_instances import NODE_MODEL_SIZE, small_instance
 
 FORMULATIONS = ("node", "count", "mode")
