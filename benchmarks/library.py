@@ -29,7 +29,7 @@ from coalloc.documents.strict_json import layout
 from coalloc.instance.files import INSTANCE, instance_hash
 from coalloc.schedule.files import SCHEDULE
 from coalloc.testing.features import with_features
-from coalloc.workloads.library import PROOF_TOLERANCE, instance_of
+from coalloc.workloads.library import PROOF_TOLERANCE, bundled, instance_of
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "coalloc" / "workloads" / "bundled" / "library"
@@ -83,7 +83,7 @@ def featured(instance: coalloc.Instance, seed: int) -> coalloc.Instance:
         drawn = rng.choice(len(FEATURES), size=int(rng.integers(2, 4)), replace=False)
         made = with_features(instance, rng, [FEATURES[i] for i in sorted(drawn)])
         if coalloc.solve(made, slot="50%", time_limit=5.0).schedule is not None:
-            return made
+            return made.replace(name=instance.name)
     raise RuntimeError("no features with which the instance can be scheduled")
 
 
@@ -96,7 +96,11 @@ FAMILIES = (
     Family(
         "links", "10 and 20 jobs; links between clusters restrict", ({"jobs": 10, **NARROW}, {"jobs": 20, **NARROW})
     ),
-    Family("trees", "10 and 20 jobs; switches on two levels bind", ({"jobs": 10, **TREE}, {"jobs": 20, **TREE})),
+    Family(
+        "trees",
+        "10 and 20 jobs; two levels of capacity-constrained switches",
+        ({"jobs": 10, **TREE}, {"jobs": 20, **TREE}),
+    ),
     Family(
         "arrivals",
         "10 and 20 jobs that arrive over time",
@@ -198,7 +202,7 @@ def written(family: Family, found: Mapping[str, Mapping[str, Any]]) -> int:
 
 def page_with_table(page: str) -> str:
     """Return the page of the library with the table of its families."""
-    coalloc.library.cache_clear()
+    bundled.cache_clear()
     known = coalloc.library()
     lines = ["| Family | Instances | Optimal | Certified | Largest gap, % |", "|---|---|---|---|---|"]
     for name, title in known.titles.items():
