@@ -172,17 +172,19 @@ def _name_points(ax: Axes, policies: pd.DataFrame, points: Floats, width: float)
     distance = LINE * (high - low)
     places = spread(points[:, 1].tolist(), distance)
     ax.set_ylim(low, max(high, max(places) + distance / 2.0))
-    for (_, row), point, place in zip(policies.iterrows(), points.tolist(), places, strict=True):
-        ax.annotate(
+    right = 0.99 * width
+    for (_, row), (mean, tail), place in zip(policies.iterrows(), points.tolist(), places, strict=True):
+        ax.plot([mean, right], [tail, place], color=palette.GRID, linewidth=0.8, zorder=1.5)
+        ax.text(
+            right,
+            place,
             str(row["policy"]),
-            point,
-            (0.99 * width, place),
             fontsize=SMALL,
             color=palette.INK,
             ha="right",
             va="center",
             fontweight="bold" if row["kind"] == "named" else "normal",
-            arrowprops={"arrowstyle": "-", "color": palette.GRID, "linewidth": 0.8},
+            bbox={"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1.0},
             **RAW,
         )
 
