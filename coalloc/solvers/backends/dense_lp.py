@@ -6,7 +6,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.solvers.backends.growing_lp import LpSolution, quiet_highs, run_quietly
+from coalloc.solvers.backends.growing_lp import LpSolution, quiet_highs, solved
 from coalloc.solvers.backends.highs import checked
 
 Floats = NDArray[np.float64]
@@ -39,10 +39,4 @@ class DenseLp:
 
     def solve(self) -> LpSolution | None:
         """Return an optimum; None where there is none."""
-        if run_quietly(self._highs) == highspy.HighsStatus.kError:
-            return None
-        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            return None
-        solution = self._highs.getSolution()
-        value = self._highs.getInfo().objective_function_value
-        return LpSolution(value, np.array(solution.col_value), np.array(solution.row_dual))
+        return solved(self._highs)

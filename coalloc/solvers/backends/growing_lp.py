@@ -45,6 +45,17 @@ def run_quietly(highs: Any) -> Any:
     return status
 
 
+def solved(highs: Any) -> LpSolution | None:
+    """Run HiGHS and return an optimum; None where it finds none."""
+    if run_quietly(highs) == highspy.HighsStatus.kError:
+        return None
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    solution = highs.getSolution()
+    value = highs.getInfo().objective_function_value
+    return LpSolution(value, np.array(solution.col_value), np.array(solution.row_dual))
+
+
 class GrowingLp:
     """A linear programme to be minimised; it begins empty, and all its columns are at least 0."""
 
@@ -79,10 +90,4 @@ class GrowingLp:
         """Return an optimum; None where HiGHS finds none by the deadline, an instant of ``time.perf_counter()``, s."""
         left = max(0.0, deadline - time.perf_counter())
         checked(self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left), "setting time_limit")
-        if run_quietly(self._highs) == highspy.HighsStatus.kError:
-            return None
-        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            return None
-        solution = self._highs.getSolution()
-        value = self._highs.getInfo().objective_function_value
-        return LpSolution(value, np.array(solution.col_value), np.array(solution.row_dual))
+        return solved(self._highs)
