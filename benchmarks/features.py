@@ -58,8 +58,8 @@ LIMIT = 3600.0
 TIMED_JOBS, TIMED_SEEDS, TIMED_LIMIT = (8, 12), 10, 20.0
 GRIDS = ("100%", None)
 """Slots of the timed solves, and continuous time."""
-MOST_DRAWS = 100
-"""Draws of a timed instance, of which the first with a schedule counts."""
+MOST_DRAWS, DRAW_LIMIT = 100, 1.0
+"""Draws of a timed instance, of which the first counts that has a schedule within so many seconds."""
 LEAST_SECONDS = 0.02
 """Processor time below which a solve counts as fast as any."""
 
@@ -272,7 +272,7 @@ def _that_has_a_schedule(
         rng = np.random.default_rng([seed, len(plain.jobs), attempt])
         constraints = small_declarations(kind, rng, plain, slot) if kind in DECLARED else []
         instance = plain if kind in DECLARED else with_features(plain, rng, [kind])
-        found = [coalloc.solve(instance, slot=grid, constraints=constraints, time_limit=TIMED_LIMIT) for grid in GRIDS]
+        found = [coalloc.solve(instance, slot=grid, constraints=constraints, time_limit=DRAW_LIMIT) for grid in GRIDS]
         if all(result.schedule is not None for result in found):
             return instance, constraints
     raise coalloc.CoallocError(f"no instance with {kind} has a schedule")
