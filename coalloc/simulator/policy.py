@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from operator import itemgetter, le
 from typing import NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 
@@ -380,7 +381,7 @@ class State:
         mapping of str or None to float
             By user; None has the jobs without a user. Later events do not change it. A user without usage has 0.
         """
-        if not half_life > 0.0:
+        if not isinstance(half_life, Real) or not half_life > 0.0:
             raise CoallocError(f"half_life must be above 0 s, got {half_life!r}")
         return self._usage(half_life)
 

@@ -93,5 +93,5 @@ def _amount(account: _Account, now: float, rate: float) -> float:
     seconds = now - since
     if not rate:
         return amount + held * seconds
-    kept = math.exp(-rate * seconds)
-    return amount * kept + held * (1.0 - kept) / rate
+    lost = -math.expm1(-rate * seconds)  # 1 - exp would be 0 for a long half-life
+    return amount * math.exp(-rate * seconds) + held * lost / rate

@@ -112,6 +112,15 @@ def test_a_policy_that_takes_over_knows_the_history():
     assert dict(other.branch("fcfs").state.usage(100.0)) == pytest.approx(noted)
 
 
+@pytest.mark.parametrize("half_life", [1e12, 1e18, 1e300])
+def test_a_long_half_life_counts_all(half_life):
+    # 2 processors for 100 s, of which less than 1e-9 are lost; exp(-rate * 100) is 1 for the last two half-lives.
+    ledger = Ledger(half_life)
+    ledger.change("a", 2, 0.0)
+    assert ledger.at(100.0)["a"] == pytest.approx(200.0, rel=1e-9)
+    assert Ledger.opened(half_life, [Use("a", 2, 0.0, 100.0)], 100.0).at(150.0)["a"] == pytest.approx(200.0, rel=1e-9)
+
+
 def test_usage_stays_as_it_was_and_a_half_life_is_positive():
     simulation = coalloc.Simulation(log(5), "easy")
     simulation.run(until=300.0)
@@ -119,8 +128,9 @@ def test_usage_stays_as_it_was_and_a_half_life_is_positive():
     noted = dict(before)
     simulation.run()
     assert dict(before) == noted
-    with pytest.raises(CoallocError, match="half_life must be above 0 s, got 0"):
-        simulation.state.usage(0.0)
+    for wrong in (0.0, math.nan, "1"):
+        with pytest.raises(CoallocError, match=f"half_life must be above 0 s, got {wrong!r}"):
+            simulation.state.usage(wrong)
 
 
 def test_an_order_is_an_object_with_a_period_and_a_key():
