@@ -11,15 +11,19 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
 
 from coalloc.documents.arguments import picture_of
 from coalloc.documents.text import quoted
-from coalloc.documents.values import Flag, NonNegative, PositiveSeconds
+from coalloc.documents.values import LARGEST, Flag, NonNegative, PositiveSeconds
 from coalloc.instance import CoallocError, Job
 from coalloc.simulator.policy import State
 from coalloc.simulator.usage import User
 
+Finite = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+"""A number, which may be negative."""
 DAY = 86_400.0
 """Seconds of a day."""
 
@@ -53,7 +57,7 @@ class Multifactor:
     shares: Mapping[str, Any] = field(default_factory=dict)
     partitions: Mapping[str, NonNegative] = field(default_factory=dict)
     qos: Mapping[str, NonNegative] = field(default_factory=dict)
-    nice: Mapping[str, float] = field(default_factory=dict)
+    nice: Mapping[str, Finite] = field(default_factory=dict)
     _members: tuple[Member, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,12 +122,10 @@ class _Ranking:
         """Return members of an account with their level fair shares: the part of its shares over that of its usage."""
         used = [*map(self._used, members)]
         all_used, all_shares = sum(used), sum(member.shares for member in members)
+        parts = [amount / all_used if amount else 0.0 for amount in used]  # 0 also where next to nothing is left
         return [
-            (
-                (member.shares / all_shares) / (amount / all_used) if member.shares and amount else _extreme(member),
-                member,
-            )
-            for member, amount in zip(members, used, strict=True)
+            ((member.shares / all_shares) / part if member.shares and part else _extreme(member), member)
+            for member, part in zip(members, parts, strict=True)
         ]
 
     def rank(self, levels: Iterable[tuple[float, Member]], left: int, first: int) -> int:

@@ -138,6 +138,18 @@ def test_ties_of_fair_tree():
     assert fair_tree([Member("u", 0.0), Member("v", 1.0)], {"w": 2.0, "v": 1.0}) == {"v": 1.0, "w": 2 / 3, "u": 1 / 3}
 
 
+def test_a_user_of_whose_usage_next_to_nothing_is_left_is_as_one_without():
+    # The part of ann, 5e-324 of 1e5 processor seconds, is 0 as a float.
+    members = [Member("ann", 1.0), Member("bob", 1.0), Member("eve", 1.0)]
+    assert fair_tree(members, {"ann": 5e-324, "bob": 1e5}) == {"ann": 1.0, "eve": 1.0, "bob": 1 / 3}
+
+
+@pytest.mark.parametrize("nice", [math.nan, math.inf, "1"])
+def test_nice_is_a_number(nice):
+    with pytest.raises(CoallocError, match="nice of order 'multifactor'"):
+        starts(TWO, nice={"J1": nice})
+
+
 @pytest.mark.parametrize(
     "shares", [{"a": -1.0}, {"a": True}, {"a": [1.0, 2.0]}, {"a": [{}, {}]}, {"a": math.inf}, {"a": "1"}]
 )
