@@ -20,8 +20,8 @@ CONFIDENCE = 0.95
 LEAST_SAMPLES = 5
 """Fewer samples have no interval: they say next to nothing of their own error."""
 RESAMPLES = 2_000
-DRAWN_AT_A_TIME = 1_000_000
-"""Numbers that are resampled at a time: memory; the interval does not depend on it."""
+AT_A_TIME = 1_000_000
+"""Numbers that are resampled, or left with one sample out, at a time: a limit of memory, not of the interval."""
 
 
 class ConfidenceInterval(NamedTuple):
@@ -69,7 +69,7 @@ def _standard_error(samples: NDArray[np.float64]) -> NDArray[np.float64]:
 def _studentised(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """Return the error of the mean of each resample in units of its standard error, without those of equal values."""
     number, mean = len(values), values.mean()
-    at_a_time = max(1, DRAWN_AT_A_TIME // number)
+    at_a_time = max(1, AT_A_TIME // number)
     found = []
     for begin in range(0, RESAMPLES, at_a_time):
         drawn = values[rng.integers(number, size=(min(at_a_time, RESAMPLES - begin), number))]
@@ -100,6 +100,18 @@ def statistic_interval(
     value = float(statistic(samples))
     if number < LEAST_SAMPLES:
         return ConfidenceInterval(value, math.nan, math.nan, number)
-    others = np.array([[j for j in range(number) if j != i] for i in range(number)])
-    found = mean_interval(number * value - (number - 1) * statistic(samples[others]), seed)
+    found = mean_interval(number * value - (number - 1) * _without_each(samples, statistic), seed)
     return found._replace(mean=value)
+
+
+def _without_each(
+    samples: NDArray[np.float64], statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Return the statistic without each of the samples."""
+    number, kept = len(samples), np.arange(len(samples) - 1)
+    at_a_time = max(1, AT_A_TIME // samples.size)
+    found = []
+    for begin in range(0, number, at_a_time):
+        left_out = np.arange(begin, min(begin + at_a_time, number))[:, np.newaxis]
+        found.append(statistic(samples[kept + (kept >= left_out)]))
+    return np.concatenate(found)

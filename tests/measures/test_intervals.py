@@ -34,7 +34,7 @@ def test_the_same_seed_gives_the_same_interval():
 def test_what_is_drawn_at_a_time_does_not_change_the_interval(monkeypatch):
     values = np.random.default_rng(1).exponential(1.0, 30).tolist()
     whole = mean_interval(values)
-    monkeypatch.setattr(intervals, "DRAWN_AT_A_TIME", 1000)  # 33 of the 2,000 resamples
+    monkeypatch.setattr(intervals, "AT_A_TIME", 1000)  # 33 of the 2,000 resamples
     assert mean_interval(values) == whole
 
 
@@ -90,6 +90,21 @@ def test_the_interval_of_a_ratio_covers_it():
         for pairs in samples
     ]
     assert 0.9 <= np.mean([interval.low <= 2.0 / 1.5 <= interval.high for interval in found]) <= 0.99
+
+
+def test_samples_are_left_out_in_blocks(monkeypatch):
+    values, sizes = np.random.default_rng(1).exponential(1.0, (23, 2)), []
+
+    def ratio(samples):
+        sizes.append(samples.size)
+        return samples[..., 1].mean(axis=-1) / samples[..., 0].mean(axis=-1)
+
+    whole = statistic_interval(values, ratio)
+    monkeypatch.setattr(intervals, "AT_A_TIME", 5 * values.size)
+    sizes.clear()
+    assert statistic_interval(values, ratio) == pytest.approx(whole, rel=1e-12)
+    # The value, then 23 samples in blocks of five.
+    assert sizes == [46, *[5 * 44] * 4, 3 * 44]
 
 
 def test_few_samples_have_no_interval_of_a_statistic():
