@@ -79,7 +79,7 @@ class Entry:
             is_order = not is_one and self.takes_orders(option)
             if is_order and _is_order(value):
                 return _fault_of_order(value)
-            own = " or a function" if is_order else ""
+            own = f", a function or an object with {ORDERING}" if is_order else ""
             listed = ", ".join(map(str, choices))
             said = f"must be one of {listed}{own}, got {picture_of(value)}{nearest(value, choices)}"
             return "" if is_one else said
@@ -228,7 +228,7 @@ def policy_named(name: str, options: Mapping[str, Any]) -> Policy | Broker:
 def _fault(owner: str, entry: Entry, option: str, value: Any) -> str:
     """Return what is wrong with an option of a policy or an order, nothing if it is right."""
     if option not in entry.options:
-        near = difflib.get_close_matches(option, entry.options, 1)
+        near = difflib.get_close_matches(str(option), entry.options, 1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         return f"{owner} has no option {option}{hint}; its options: {', '.join(entry.options) or 'none'}"
     sentence = entry.fault(option, value)
@@ -245,8 +245,8 @@ def _fault_of_order(value: Any) -> str:
     if isinstance(value, type):
         return f"must be an object, got the type {value.__name__}; use {value.__name__}(...)"
     if isinstance(value, Mapping):
-        name, options = str(value.get("order")), {key: given for key, given in value.items() if key != "order"}
-        if name not in ORDERS:
+        name, options = value.get("order"), {key: given for key, given in value.items() if key != "order"}
+        if not isinstance(name, str) or name not in ORDERS:
             return f"must have one of {', '.join(ORDERS)} as its order, got {picture_of(name)}{nearest(name, ORDERS)}"
         faults = (_fault(f"order {name!r}", ORDERS[name], option, given) for option, given in options.items())
         wrong = next(filter(None, faults), "")
@@ -262,5 +262,5 @@ def _fault_of_order(value: Any) -> str:
 def _made(order: Any) -> Any:
     """Return a queue order, made where it is a name, or a name with options."""
     if isinstance(order, Mapping):
-        return ORDERS[str(order["order"])].make(**{key: given for key, given in order.items() if key != "order"})
+        return ORDERS[order["order"]].make(**{key: given for key, given in order.items() if key != "order"})
     return ORDERS[order].make() if isinstance(order, str) and order in ORDERS else order

@@ -15,8 +15,10 @@ machine learning, SC 2017.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from numbers import Real
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from coalloc.documents.text import shortened, visible
@@ -169,7 +171,7 @@ def is_fixed(order: Order) -> bool:
 def ordered(jobs: Iterable[Job], key: KeyOfJob) -> list[Job]:
     """Return the jobs, given as they are in the queue, in the order of their keys.
 
-    Raises :class:`CoallocError` where the keys of a custom order do not compare.
+    Raises :class:`CoallocError` where the keys of a custom order do not compare, or are nan.
     """
     jobs = list(jobs)
     return [jobs[place] for place in places_in_order([*map(key, jobs)])]
@@ -177,15 +179,19 @@ def ordered(jobs: Iterable[Job], key: KeyOfJob) -> list[Job]:
 
 def places_in_order(keys: Sequence[Any]) -> list[int]:
     """Return the places of keys from the least on, equal ones as they are."""
-    try:
+    with comparing(keys):
         return sorted(range(len(keys)), key=keys.__getitem__)
-    except TypeError as error:
-        raise incomparable(error) from None
 
 
-def incomparable(error: TypeError) -> CoallocError:
-    """Return what to say of keys that do not compare."""
-    return CoallocError(f"the keys of an order must be comparable with each other: {error}")
+@contextmanager
+def comparing(keys: Iterable[Any]) -> Iterator[None]:
+    """Raise :class:`CoallocError` where keys do not compare in the block, or are nan, which has no place in order."""
+    try:
+        if any(key != key for key in keys):  # noqa: PLR0124 - nan alone is unlike itself
+            raise CoallocError("the keys of an order must be comparable with each other, got nan")
+        yield
+    except (TypeError, ValueError) as error:
+        raise CoallocError(f"the keys of an order must be comparable with each other: {error}") from None
 
 
 class Keys:
@@ -245,7 +251,7 @@ def _period(order: Order) -> float:
     """Return how often the keys of an order change, s."""
     if isinstance(order, QueueOrder):
         period: object = order.changes_every
-        if not isinstance(period, (int, float)) or not period >= 0.0:
+        if not isinstance(period, Real) or not float(period) >= 0.0:
             raise CoallocError(
                 f"changes_every of {_shown(order)} must be a period in seconds, 0 for every decision, or infinity, "
                 f"got {period!r}"

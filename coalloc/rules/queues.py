@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance import Job
-from coalloc.rules.orders import Keys, Moment, Order, incomparable, places_in_order
+from coalloc.rules.orders import Keys, Moment, Order, comparing, places_in_order
 
 Places = list[int] | NDArray[np.int64]
 """Places of jobs in a queue, in its order."""
@@ -189,10 +189,8 @@ class RankedJobs(WaitingJobs):
     def _insert(self, job: Job) -> None:
         """Put a job into its place."""
         key = self._key.of(job)
-        try:
+        with comparing((key,)):
             place = bisect_right(self._keys, key)
-        except TypeError as error:
-            raise incomparable(error) from None
         self._keys.insert(place, key)
         self.jobs.insert(place, job)
         if place < len(self._tasks):

@@ -87,7 +87,17 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
             {"queue_order": "fifo"},
             [
                 "queue_order of policy 'easy' must be one of fcfs, sjf, bjf, spt, lpt, largest-area, wfp3, unicef, "
-                "f1, f2, f3, f4, multifactor or a function, got 'fifo'"
+                "f1, f2, f3, f4, multifactor, a function or an object with key(state) and changes_every, got 'fifo'"
+            ],
+        ),
+        (
+            "easy",
+            {"queue_order": {"weight_age": 1}, "candidates": {"order": "multifactor", 1: 2}},
+            [
+                "queue_order of policy 'easy' must have one of multifactor as its order, got None",
+                "candidates of policy 'easy' is wrong: order 'multifactor' has no option 1; its options: weight_age, "
+                "weight_fair_share, weight_job_size, weight_partition, weight_qos, max_age, half_life, calc_period, "
+                "favor_small, shares, partitions, qos, nice",
             ],
         ),
         (

@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, get_args
 
+import numpy as np
 import pytest
 
-from coalloc.instance import Job
+from coalloc.instance import CoallocError, Job
 from coalloc.rules.orders import FIXED_ORDERS, TIMED_ORDERS, Keys, Order, OrderName, is_fixed, ordered
+from coalloc.rules.queues import waiting_jobs
 
 
 class Moment(NamedTuple):
@@ -104,3 +106,18 @@ def test_keys_change_at_the_first_decision_of_a_period(period: float, made: list
     keys = Keys(Turning(period))
     assert [keys.at(Moment(now))(JOBS[0]) for now in (5.0, 9.0, 10.0, 31.0, 40.0, 40.0)] == made
     assert is_fixed(Turning(period)) == (period == math.inf)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, np.float64("nan"), "1", None, 1j, np.zeros(2)])
+def test_keys_that_do_not_compare_are_an_error(wrong: object) -> None:
+    def key(job: Job) -> Any:
+        return wrong if job.id == "c" else 1.0
+
+    with pytest.raises(CoallocError, match="the keys of an order must be comparable with each other"):
+        ordered(JOBS, key)
+    order = Turning(10.0)
+    order.key = lambda _: key  # type: ignore[method-assign]
+    waiting = waiting_jobs(order, lambda job: job.estimate)
+    waiting.update(Moment(0.0, JOBS[:2]))
+    with pytest.raises(CoallocError, match="the keys of an order must be comparable with each other"):
+        waiting.update(Moment(5.0, JOBS[:3]))

@@ -141,6 +141,7 @@ def test_an_order_is_an_object_with_a_period_and_a_key():
     ):
         with pytest.raises(CoallocError, match=said):
             policy_named("easy", {"queue_order": wrong})
+    assert policy_named("easy", {"queue_order": LeastUsage(np.int64(300))})
     without = LeastUsage(1.0)
     without.key = lambda state: None
     with pytest.raises(CoallocError, match=r"key\(state\) of queue order LeastUsage must return a function of a job"):
