@@ -18,6 +18,7 @@ from coalloc.cli.shell import Command
 from coalloc.cli.tables import Columns, text_table
 
 if TYPE_CHECKING:
+    from coalloc.studies.submissions import Submission
     from coalloc.workloads.library import LibraryEntry
 
 app = typer.Typer(name="library", help="Benchmark library: named instances with best known schedules and bounds.")
@@ -53,9 +54,9 @@ All commands accept library:NAME in place of an instance file.
 CHECK_EXAMPLES = """
 Examples:
 
-coalloc solve library:thesis-01 --slot 100500 -o result.json
+coalloc solve library:thesis-01 --slot 100500 -o schedule.json
 
-coalloc library check result.json
+coalloc library check schedule.json
 
 Exit codes: 0 all valid; 1 a submission is invalid; 2 a file cannot be read.
 """
@@ -110,7 +111,13 @@ def show(
 @app.command(epilog=CHECK_EXAMPLES, cls=Command)
 def check(files: Submitted, as_json: Json = False, _: Quiet = False) -> ExitCode:
     """Check submissions and compare them with the best known schedules."""
-    found = {str(file): coalloc.studies.check_submission(file) for file in files}
+    found: dict[str, Submission] = {}
+    unread: list[coalloc.InstanceError] = []
+    for file in map(str, files):
+        try:
+            found[file] = coalloc.studies.check_submission(file)
+        except coalloc.InstanceError as error:
+            unread.append(error)
     if as_json:
         from dataclasses import asdict
 
@@ -121,6 +128,10 @@ def check(files: Submitted, as_json: Json = False, _: Quiet = False) -> ExitCode
         say(f"{file}: {one.name or 'unknown instance'}: {one.verdict}{values}{certified}")
         for reason in one.reasons:
             note(f"{file}: {reason}")
+    for fault in unread:
+        note(str(fault))
+    if unread:
+        return ExitCode.BAD_INPUT
     return ExitCode.NOTHING if any(one.verdict == "invalid" for one in found.values()) else ExitCode.DONE
 
 

@@ -16,8 +16,9 @@ from coalloc.checker import check
 from coalloc.documents.arguments import public
 from coalloc.documents.errors import Fault
 from coalloc.documents.kinds import Document, document_of, load_document, value_of
+from coalloc.documents.sentences import shown
 from coalloc.documents.strict_json import layout
-from coalloc.documents.text import visible
+from coalloc.documents.text import nearest, quoted, visible
 from coalloc.instance import CoallocError, InstanceError
 from coalloc.instance.files import INSTANCE
 from coalloc.objectives import objective_of
@@ -94,9 +95,10 @@ def check_submission(path: str | os.PathLike[str]) -> Submission:
     'equal'
     """
     document, faults = load_document(path)
-    read = READERS.get(document.get("format", ""))
+    given = document.get("format")
+    read = READERS.get(given) if isinstance(given, str) else None
     if faults or read is None:
-        known = f"must be one of {', '.join(READERS)}, got {document.get('format')!r}"
+        known = f"must be one of {', '.join(READERS)}, got {shown(given)}{nearest(given, READERS)}"
         raise InstanceError(faults or [Fault("format", known)], os.fspath(path))
     return read(document, os.fspath(path))
 
@@ -105,7 +107,7 @@ def _of_schedule(document: Document, source: str) -> Submission:
     schedule = value_of(document, SCHEDULE, [], source)
     name = schedule.instance
     if name not in library():
-        return _invalid("", f"the schedule is of {name!r}, which is no instance of the library")
+        return _invalid("", f"the schedule is of {quoted(name)}, no instance of the library{nearest(name, library())}")
     return _judged(library()[name], schedule)
 
 
@@ -120,14 +122,15 @@ def _of_result(document: Document, source: str) -> Submission:
     return _judged(entry, result.schedule)
 
 
-def _of_certificate(document: Document, _: str) -> Submission:
+def _of_certificate(document: Document, source: str) -> Submission:
     problem = document.get("problem")
     asked = problem if isinstance(problem, Mapping) else {}
     entry = _entry_of(document.get("instance_sha256", ""), asked.get("objective"), asked.get("slot"))
     if isinstance(entry, Submission):
         return entry
     if any(asked.get(key) != default for key, default in DEFAULTS.items()):
-        return _invalid(entry.name, f"the certificate is not for {', '.join(map(str, DEFAULTS.values()))}")
+        wanted = ", ".join(f"{key} {default}" for key, default in DEFAULTS.items())
+        return _invalid(entry.name, f"the certificate must be for {wanted}")
     stated = verify.parsed(layout(document_of(entry.instance, INSTANCE)))
     try:
         verdict = verify.verdict_of(stated, verify.parsed(layout(document)), entry.sha256)
@@ -135,7 +138,7 @@ def _of_certificate(document: Document, _: str) -> Submission:
         return _invalid(entry.name, str(error))
     if not verdict.is_optimal:
         return _invalid(entry.name, "the certificate does not prove that its schedule is optimal")
-    return _judged(entry, value_of(document["schedule"], SCHEDULE, []), is_certified=True)
+    return _judged(entry, value_of(document["schedule"], SCHEDULE, [], source), is_certified=True)
 
 
 GRID_TOLERANCE = 1e-9
@@ -157,7 +160,8 @@ def _entry_of(sha256: Any, objective: Any, slot: Any) -> LibraryEntry | Submissi
             if (objective, slot) == (entry.objective, entry.slot):
                 return entry
             wanted = "continuous time" if entry.slot is None else f"slot {entry.slot!r}"
-            return _invalid(entry.name, f"it is solved for {objective}, slot {slot}, not {entry.objective}, {wanted}")
+            asked = f"{shown(objective)}, slot {shown(slot)}"
+            return _invalid(entry.name, f"it is solved for {asked}, not {entry.objective!r}, {wanted}")
     return _invalid("", "no instance of the library has this SHA-256")
 
 

@@ -119,6 +119,13 @@ PROOF_TOLERANCE = 1e-6
 """Share of the objective by which a bound may be below it and prove it, in continuous time."""
 
 
+class UnknownInstanceError(CoallocError, KeyError):
+    """The library has no instance of a name."""
+
+    __str__ = CoallocError.__str__
+    """The message as it is; that of ``KeyError`` is quoted."""
+
+
 class Library(Mapping[str, LibraryEntry]):
     """The entries of the benchmark library by name."""
 
@@ -129,7 +136,7 @@ class Library(Mapping[str, LibraryEntry]):
     def __getitem__(self, name: str) -> LibraryEntry:
         entry = self._entries.get(name)
         if entry is None:
-            raise CoallocError(f"unknown instance {shown(name)} of the library{nearest(name, self._entries)}")
+            raise UnknownInstanceError(f"unknown instance {shown(name)} of the library{nearest(name, self._entries)}")
         return entry
 
     def __iter__(self) -> Iterator[str]:

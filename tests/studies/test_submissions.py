@@ -103,7 +103,10 @@ SCHEDULES = {
     "another slot": (lambda d: to(d, "slot", d["slot"] / 2), "slot"),
     "no slot": (lambda d: d.pop("slot"), "slot"),
     "another instance's": (lambda d: to(d, "instance", "thesis-02"), ""),
-    "of no instance of the library": (lambda d: to(d, "instance", "thesis-99"), "no instance of the library"),
+    "of no instance of the library": (
+        lambda d: to(d, "instance", "tesis-01"),
+        "no instance of the library .did you mean",
+    ),
 }
 
 
@@ -125,7 +128,7 @@ CERTIFICATES = {
     "no proof": (lambda d: to(d, "proof", {"rule": "contradiction"}), ""),
     "no schedule": (lambda d: d.pop("schedule"), "optimal"),
     "the schedule of another": (lambda d: to(d, "schedule", schedule_document(OTHER)), ""),
-    "another saturation": (lambda d: to(d["problem"], "saturation", 0.5), "saturation|strict"),
+    "another saturation": (lambda d: to(d["problem"], "saturation", 0.5), "must be for links strict, saturation 0"),
     "another objective": (lambda d: to(d["problem"], "objective", "total-response-time"), "total-response-time"),
     "another instance": (lambda d: to(d, "instance_sha256", "0" * 64), "SHA-256"),
 }
@@ -146,8 +149,8 @@ def test_a_wrong_certificate_is_invalid(tmp_path, wrong):
     ("change", "reason"),
     [
         (lambda d: to(d, "instance_sha256", "0" * 64), "SHA-256"),
-        (lambda d: to(d["options"], "slot", 1.0), "solved for makespan, slot 1.0"),
-        (lambda d: to(d["options"], "objective", "mean-wait"), "solved for mean-wait"),
+        (lambda d: to(d["options"], "slot", 1.0), "solved for 'makespan', slot 1.0"),
+        (lambda d: to(d["options"], "objective", "mean-wait"), "solved for 'mean-wait'"),
         (lambda d: to(d, "schedule", None), "no schedule"),
     ],
 )
@@ -164,8 +167,10 @@ def test_a_wrong_result_is_invalid(tmp_path, result_document, change, reason):
     [
         ("{", "JSON"),
         ("[]", "must contain a JSON object"),
-        ("{}", "format: must be one of coalloc-schedule, coalloc-result, coalloc-certificate, got None"),
+        ("{}", "format: must be one of coalloc-schedule, coalloc-result, coalloc-certificate, got null"),
         ('{"format": "coalloc-instance"}', "got 'coalloc-instance'"),
+        ('{"format": ["coalloc-schedule"]}', "format: must be one of"),
+        ('{"format": "coalloc-scedule"}', "(did you mean 'coalloc-schedule'?)"),
         ('{"format": "coalloc-schedule", "version": 1, "placements": 3}', "placements"),
     ],
 )
@@ -175,6 +180,17 @@ def test_what_is_no_submission_is_a_line(tmp_path, content, reason):
     shown = run("library", "check", path)
     assert shown.exit_code == 2
     assert reason in shown.stderr
+
+
+def test_files_that_cannot_be_read_hide_no_others(tmp_path):
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text(json.dumps(CERTIFICATE))
+    bad.write_text("{")
+    for options in ((), ("--json",)):
+        shown = run("library", "check", bad, good, tmp_path / "none.json", *options)
+        assert shown.exit_code == 2
+        assert "equal" in shown.stdout
+        assert [line.split(": ")[0] for line in shown.stderr.splitlines()] == [str(bad), str(tmp_path / "none.json")]
 
 
 def test_the_shell_lists_shows_and_checks(tmp_path):

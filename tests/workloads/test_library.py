@@ -55,6 +55,7 @@ def test_unknown_names_and_families_are_said():
     with pytest.raises(coalloc.CoallocError, match="unknown family 'sum'; available: arrivals"):
         LIBRARY.of_family("sum")
     assert "thesis-1" not in LIBRARY
+    assert LIBRARY.get("thesis-1") is None
 
 
 def test_an_instance_that_is_generated_otherwise_is_no_instance_of_the_library(monkeypatch):
