@@ -9,6 +9,9 @@ from typing import Any
 
 from typer import BadParameter
 
+BRACKETS = ("{", "[")
+"""What no text begins with: a value in brackets is JSON."""
+
 
 def share(text: str | float) -> float:
     """Return a share that is written as ``50%`` or as ``0.5``."""
@@ -29,6 +32,10 @@ def parameters_of(texts: Iterable[str], option: str) -> dict[str, Any]:
             raise BadParameter(f"{key} is given twice", param_hint=option)
         try:
             parameters[key] = json.loads(written)
-        except (ValueError, RecursionError):
+        except ValueError as error:
+            if written.startswith(BRACKETS):
+                raise BadParameter(f"{key} begins as JSON and is none: {error}", param_hint=option) from None
+            parameters[key] = written
+        except RecursionError:
             parameters[key] = written
     return parameters

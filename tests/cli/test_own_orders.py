@@ -28,6 +28,13 @@ class Failing(Widest):
         return lambda job: job.nothing
 
 
+class Unordered(Widest):
+    """Keys that are no numbers."""
+
+    def key(self, state):
+        return lambda job: float("nan")
+
+
 class Nothing:
     """No order."""
 '''
@@ -66,7 +73,13 @@ def test_an_order_is_named_by_its_class_alone_or_with_options(tiny, order, same)
     [
         ("mine:Nothing", "mine:Nothing is not a queue order: it must have key(state) and changes_every"),
         ("mine:Wides", "queue order: module 'mine' has no class 'Wides' (did you mean 'Widest'?)"),
-        ("mine:Other", "queue order: module 'mine' has no class 'Other'; its queue orders: Widest, Failing"),
+        ("mine:Other", "queue order: module 'mine' has no class 'Other'; its queue orders: Widest, Failing, Unordered"),
+        (
+            '{"order": "mine:Widest"',
+            "invalid value for --parameter: queue_order begins as JSON and is none: Expecting ',' delimiter: line 1 "
+            "column 24 (char 23); see `coalloc simulate --help`",
+        ),
+        ("mine:Unordered", "the keys of an order must be comparable with each other, got nan"),
         ("none:Other", "queue order: module 'none' is neither in the current folder nor installed"),
         (
             '{"order": "mine:Widest", "most": 1}',
