@@ -49,6 +49,18 @@ class Submission:
         Whether it holds a certificate that is accepted.
     reasons : tuple of str
         Why it is invalid, one line each.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> other = coalloc.library()["thesis-01"].schedule.replace(slot=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     coalloc.write_schedule(other, Path(folder) / "mine.json")
+    ...     found = coalloc.studies.check_submission(Path(folder) / "mine.json")
+    >>> found.verdict, found.reasons
+    ('invalid', ('the schedule has slot 1.0, the library 100500.0',))
     """
 
     name: str

@@ -37,8 +37,10 @@ class LibraryEntry:
 
     Attributes
     ----------
-    name, family : str
-        Its name, such as ``links-07``, and its family.
+    name : str
+        Its name, such as ``links-07``.
+    family : str
+        The family that it belongs to.
     source : mapping of str to object
         How the instance is made: ``generator``, ``seed`` and ``parameters``; or ``file``, its content.
     objective : str
@@ -53,8 +55,12 @@ class LibraryEntry:
         Best lower bound: that of the certificate, else what the solver computed.
     is_certified : bool
         Whether a certificate, which ``coalloc-verify`` accepts, proves that the schedule is optimal.
-    found_by, found_on, command : str
-        Program and version; date; the command that finds it again.
+    found_by : str
+        Program and version that found the schedule.
+    found_on : str
+        Date on which it was found.
+    command : str
+        The command that finds it again.
 
     Examples
     --------
