@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from coalloc.cli.output import note
+from coalloc.cli.output import is_left_unread, note
 
 
 class ExitCode(IntEnum):
@@ -117,6 +117,8 @@ def _reported(error: Exception) -> ExitCode:
         for line in str(error).splitlines():
             note(f"coalloc: {line}")
         return ExitCode.BAD_INPUT
+    if isinstance(error, BrokenPipeError) and is_left_unread(sys.stdout):  # by the last line of a help page alone
+        return ExitCode.DONE
     kind = "" if isinstance(error, InternalError) else f"{type(error).__name__}: "
     note(f"coalloc: internal error, please report it: {kind}{visible(str(error))} (--debug prints the traceback)")
     return ExitCode.FAULT

@@ -61,6 +61,18 @@ def _print(text: str, stream: TextIO | None) -> None:
             raise CoallocError(f"standard output cannot be written: {error.strerror}") from None
 
 
+def is_left_unread(stream: TextIO) -> bool:
+    """Return whether the reader of a stream has gone; the stream then ends in nothing."""
+    from coalloc.documents.storage import leave_unread
+
+    try:
+        print(file=stream, flush=True)  # a flush alone raises once only
+    except BrokenPipeError:
+        leave_unread(stream)
+        return True
+    return False
+
+
 def check_writable(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path | None] = ()) -> None:
     """Raise where an output could not be written later, so that no long work is lost; one line per fault.
 

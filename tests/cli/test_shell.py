@@ -162,6 +162,16 @@ def test_a_reader_that_goes_away_is_no_fault(arguments):
     assert process.wait(timeout=30) == 0
 
 
+def test_a_reader_that_goes_before_the_last_line_is_no_fault():
+    # The library of the shell prints the end of a help page by itself, and raises.
+    program = "import sys; from coalloc.cli.errors import exit_code_of as code; "
+    program += "sys.exit(code(lambda: print(flush=True) or 0, 'coalloc --help', False))"
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=30) == 0
+
+
 def test_a_full_disk_behind_standard_output_is_said():
     with open("/dev/full", "w") as full:
         process = subprocess.run([*PYTHON, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
