@@ -187,6 +187,7 @@ def test_nodes_that_are_down_are_outages_and_reservations_hold_nodes(read):
     assert (course.job.id, course.start, course.end) == ("reservation 1", 7200.0, 9000.0)
     assert list(course.nodes)[::7] == ["cedar/6.0", "cedar/6.7"]
     assert dict(course.job.resources) == {"license/matlab": 1.0}
+    assert log.report.sentences[0] == "1 record read, 1 in the instance, 1 advance reservation"
 
 
 def test_a_node_that_is_drained_ends_its_jobs(read):
@@ -288,6 +289,7 @@ def test_the_period_cuts_the_log(read):
     (running,), (waiting,) = log.instance.running, log.instance.jobs
     assert (running.job.id, running.end, next(iter(running.nodes))) == ("2", 1800.0, "cedar/1.0")
     assert (waiting.id, waiting.arrival, log.schedule["3"].start) == ("3", 0.0, 600.0)
+    assert log.report.sentences[0] == "4 records read, 1 in the instance, 1 running at its beginning"
     assert log.report.dropped == {"ended before the period": 1, "arrived after the period": 1}
     assert log.report.changed == {"arrived before the period: arrival set to its beginning": 1}
 
@@ -672,3 +674,5 @@ def test_a_broken_line_of_accounting_may_be_dropped(read):
 def test_a_period_must_be_of_times(read):
     with pytest.raises(CoallocError, match="after must be a time such as 2026-10-01T12:00:00, got 'monday'"):
         read(row("1"), options={"after": "monday"})
+    with pytest.raises(CoallocError, match="must begin before it ends, got after 2026-10-02 and before 2026-10-01"):
+        read(row("1"), options={"after": "2026-10-02", "before": "2026-10-01"})

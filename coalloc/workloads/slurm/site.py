@@ -55,6 +55,7 @@ class SlurmReport:
     num_records: int
     num_jobs: int
     num_running: int
+    num_reservations: int
     dropped: Mapping[str, int]
     changed: Mapping[str, int]
     unexpressed: Mapping[str, int]
@@ -68,13 +69,14 @@ class SlurmReport:
         """One sentence for the whole, one for each kind of change, and one for each broken line named."""
         whole = f"{counted(self.num_records, 'record')} read, {self.num_jobs} in the instance"
         running = f", {self.num_running} running at its beginning" if self.num_running else ""
+        reserved = f", {plural(self.num_reservations, 'advance reservation')}" if self.num_reservations else ""
         dropped = [f"{counted(count, 'record')} dropped: {reason}" for reason, count in self.dropped.items()]
         changed = [f"{counted(count, 'job')} changed: {reason}" for reason, count in self.changed.items()]
         others = [f"not expressed: {what} ({count})" for what, count in self.unexpressed.items()]
         missing = [f"not in the export: {', '.join(self.missing)}"] if self.missing else []
         lines = [f"{counted(self.num_broken, 'malformed line')} skipped"] if self.num_broken else []
         broken = (str(fault) for fault in self.broken)
-        return (whole + running, self.size, *dropped, *changed, *others, *missing, *lines, *broken)
+        return (whole + running + reserved, self.size, *dropped, *changed, *others, *missing, *lines, *broken)
 
     def __str__(self) -> str:
         return "\n".join(f"{visible(self.source)}: {sentence}" for sentence in self.sentences)
@@ -220,13 +222,21 @@ def read_slurm(
     layout = layout_of(site, network, "nodes" if whole else "cpus")
     tables = read_tables([os.fspath(path) for path in assoc])
     reserved = [] if reservations is None else read_reservations(os.fspath(reservations), layout)
-    period = _time("after", after), _time("before", before)
+    period = _period(after, before)
     reading = _Reading(os.fspath(sacct), broken, Collecting(Demands(layout), frozenset(r.name for r in reserved)))
     with no_collection():
         reading.read()
         making = Making(reading.collecting, *period, speedup, names == "pseudonyms")
         instance = making.instance(name or Path(reading.source).name.partition(".")[0] or "slurm", tables, reserved)
     return SlurmLog(instance, _report(reading, making, instance, tables), partial(making.schedule, instance))
+
+
+def _period(after: str | None, before: str | None) -> tuple[float | None, float | None]:
+    """Return the ends of the period, since 1970, in s."""
+    begin, end = _time("after", after), _time("before", before)
+    if begin is not None and end is not None and begin >= end:
+        raise CoallocError(f"the period must begin before it ends, got after {after} and before {before}")
+    return begin, end
 
 
 def _time(option: str, text: str | None) -> float | None:
@@ -274,13 +284,15 @@ def _report(reading: _Reading, making: Making, instance: Instance, tables: Table
     collecting, layout = reading.collecting, making.layout
     unexpressed = layout.site.notes + tables.notes + collecting.unmet + making.notes
     processors = f"{instance.platform.num_processors} {'CPUs' if layout.unit == 'cpus' else 'whole nodes'}"
+    num_running = len(making.running) - collecting.dropped[Left.UNPLACED]
     limits = f", {plural(len(instance.limits), 'limit')}" if instance.limits else ""
     return SlurmReport(
         reading.source,
         f"{plural(len(layout.places), 'node')} with {processors} in {plural(len(layout.names), 'cluster')}{limits}",
         collecting.num_records,
         len(instance.jobs),
-        len(instance.running),
+        num_running,
+        len(instance.running) - num_running,
         in_order(collecting.dropped, (*Drop, *Change, *Left)),
         in_order(collecting.changed, (*Arrival, *Change, *Told, WAITED, MOLDABLE)),
         {what: number for what, number in sorted(unexpressed.items()) if number},
