@@ -103,6 +103,11 @@ def percent_text(share: float, sign: str = "") -> str:
     return f"{round(100.0 * share, 2) + 0.0:{sign}.2f} %"  # what rounds to 0 has no minus
 
 
+def between(low: str, high: str) -> str:
+    """Return the text of a range from the texts of its ends, once if they are equal."""
+    return low if low == high else f"{low} to {high}"
+
+
 def plural(count: int, noun: str) -> str:
     """Return ``1 job``, ``2 jobs``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

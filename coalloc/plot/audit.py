@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.documents import palette
-from coalloc.documents.wording import TimeUnit, unit_for
+from coalloc.documents.wording import TimeUnit, between, unit_for
 from coalloc.plot.axes import RAW, page_figure
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _draw_sources(ax: Axes, whole: Any, names: Sequence[str], unit: TimeUnit) ->
         low, high = (float(whole[f"{name}_{end}"]) / unit.seconds for end in ("low", "high"))
         ax.plot([low, high], [row, row], color=palette.MUTED, linewidth=2.0, marker="|", markersize=9.0, mew=2.0)
         ax.annotate(
-            f"{low:.3g} to {high:.3g} {unit.symbol}",
+            f"{between(f'{low:.3g}', f'{high:.3g}')} {unit.symbol}",
             (high, row),
             (7.0, 0.0),
             textcoords="offset points",

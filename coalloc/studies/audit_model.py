@@ -85,8 +85,8 @@ class ModelFit:
         return (
             f"{self.trial.label} {self.verdict}",
             f"starts differ by {amount(median)} (median) and {amount(p90)} (90th percentile); mean wait {waits}",
-            f"Kendall's tau {self.tau_starts:.3f} of starts, {self.tau_waits:.3f} of waits; utilization differs by "
-            f"{percent(self.utilization_error)} on average",
+            f"Kendall's tau of starts {_tau_text(self.tau_starts)}, of waits {_tau_text(self.tau_waits)}; utilization "
+            f"differs by {percent(self.utilization_error)} on average",
         )
 
     @property
@@ -112,6 +112,11 @@ def _tau(left: Floats, right: Floats) -> float:
     from scipy.stats import kendalltau
 
     return float(kendalltau(left, right).statistic)
+
+
+def _tau_text(tau: float) -> str:
+    """Return Kendall's tau in words."""
+    return "undefined" if np.isnan(tau) else f"{tau:.3f}"
 
 
 def _utilization(window: Window, starts: Floats, edges: Floats) -> Floats:

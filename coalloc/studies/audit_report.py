@@ -13,12 +13,12 @@ from coalloc.documents import palette
 from coalloc.documents.html import lines_table
 from coalloc.documents.pages import rendered
 from coalloc.documents.storage import FilePath, write_atomically
-from coalloc.documents.wording import duration_text, plural
+from coalloc.documents.wording import between, duration_text, plural
 from coalloc.measures.intervals import LEAST_SAMPLES
 from coalloc.studies.audit_model import ModelFit
 from coalloc.studies.audit_policies import AS_IT_WAS, STATISTICS, Trial, Trials, options_of, spelled
 from coalloc.studies.audit_rows import SHARES, Range, Row, table_of
-from coalloc.studies.audit_words import amount, between, instant_text, percent
+from coalloc.studies.audit_words import amount, instant_text, percent
 
 if TYPE_CHECKING:
     import pandas as pd

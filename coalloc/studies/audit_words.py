@@ -1,4 +1,4 @@
-"""How an audit words points in time, durations, shares and ranges."""
+"""How an audit words points in time, durations and shares."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ def instant_text(instant: float, epoch: float | None) -> str:
     if epoch is None:
         return f"{instant:.12g} s"
     return f"{datetime.fromtimestamp(epoch + instant, UTC):%Y-%m-%d %H:%M}"
-
-
-def between(low: str, high: str) -> str:
-    """Return the text of a range from the texts of its ends, once if they are equal."""
-    return low if low == high else f"{low} to {high}"
 
 
 def amount(seconds: float) -> str:

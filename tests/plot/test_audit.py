@@ -60,6 +60,13 @@ def test_the_parts_of_the_mean_wait_are_drawn_in_order():
     assert bottom.get_yscale() == "symlog"  # 900 s is above 20 times the usual 8 s
 
 
+def test_a_source_of_waiting_has_one_number_where_it_is_known():
+    table = table_of(60.0, 120.0, 240.0)
+    for high, text in ((60.0, "1 min"), (180.0, "1 to 3 min")):
+        sources = draw_audit(table.assign(order_high=high), ["order"], None, POLICIES).axes[1]
+        assert [found.get_text() for found in sources.texts] == [text]
+
+
 def test_a_colour_means_one_thing():
     figure = draw_audit(table_of(60.0, 120.0, 240.0), ["order"], None, POLICIES)
     top, middle, _, bottom = figure.axes

@@ -12,11 +12,12 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform, Schedule, audit
 from coalloc.documents.kinds import value_of
 from coalloc.documents.strict_json import parse
+from coalloc.documents.wording import between
 from coalloc.instance.files import INSTANCE
 from coalloc.studies import audit_samples
 from coalloc.studies.audit_rows import COLUMNS, Range, row_of
 from coalloc.studies.audit_windows import History, window_of
-from coalloc.studies.audit_words import amount, between
+from coalloc.studies.audit_words import amount
 from coalloc.studies.interruption import Interrupted
 from tests.browser import visit
 from tests.extras import needs_pictures

@@ -141,6 +141,8 @@ def test_a_model_of_the_site_is_compared_start_by_start():
     # From 30 to 60 s half, from 60 to 90 s half, from 90 to 150 s half as well: 120 of 150 s differ by a half.
     assert fit.utilization_error == pytest.approx(0.4)
     assert "does not repeat the log" in fit.verdict
+    # No job of the log waits: nothing ranks its waits.
+    assert "Kendall's tau of starts 1.000, of waits undefined; " in fit.sentences[2]
 
 
 def test_a_model_that_repeats_the_log_can_be_trusted():
