@@ -250,9 +250,7 @@ class Audit:
         )
         model = [] if self.model is None else [f"As a model of the site, {self.model.sentences[0]}."]
         if self.trials.named is None:
-            tried = f"{len(self.trials.policies)} {'policy' if len(self.trials.policies) == 1 else 'policies'}"
-            others = "" if self.model is None else ", on the intervals of choice and also compared with the model"
-            return (*model, past, f"None of {tried} tried makes jobs wait less with user estimates only{others}.")
+            return (*model, past, f"{self._none_named[0].upper()}{self._none_named[1:]}.")
         return (
             *model,
             past,
@@ -261,6 +259,13 @@ class Audit:
             "Under it {}, {}, and {}.".format(*self._costs),
             self._left,
         )
+
+    @property
+    def _none_named(self) -> str:
+        """That the audit names no policy."""
+        tried = f"{len(self.trials.policies)} {'policy' if len(self.trials.policies) == 1 else 'policies'}"
+        others = "" if self.model is None else ", on the intervals of choice and also compared with the model"
+        return f"none of {tried} tried makes jobs wait less with user estimates only{others}"
 
     @property
     def _avoided(self) -> str:
@@ -365,12 +370,11 @@ class Audit:
         if self.trials.unfinished:
             tried += f"; given up at the time limit: {', '.join(self.trials.unfinished)}"
         found = [("policies", tried)]
-        if self.trials.named is not None:
+        if self.trials.named is None:
+            found.append(("named policy", self._none_named))
+        else:
             found += [
-                (
-                    "named policy",
-                    f"{self.trials.named.label} avoids {self._avoided}",
-                ),
+                ("named policy", f"{self.trials.named.label} avoids {self._avoided}"),
                 ("", self._measured),
                 *(("", cost) for cost in self._costs),
                 ("reproduce with", self.command),

@@ -142,6 +142,7 @@ def test_the_model_of_the_site_is_compared_with_the_log_and_is_no_advice(tmp_pat
     assert found.model.differences.tolist() == [0.0, 30.0]
     assert str(found).splitlines()[2].startswith("model of the site     fcfs repeats the log roughly")
     assert found.trials.named is None
+    assert "\nnamed policy          none of 2 policies tried makes jobs wait less with user estimates" in str(found)
     assert found.policies["kind"].tolist() == ["tried", "model", "audited"]  # the first two are equal
     with pytest.raises(CoallocError, match="as_ran: requires the schedule of a log"):
         audit(path, processors=4, as_ran="fcfs", policy="easy", **options)
