@@ -190,6 +190,12 @@ def test_nodes_that_are_down_are_outages_and_reservations_hold_nodes(read):
     assert log.report.sentences[0] == "1 record read, 1 in the instance, 1 advance reservation"
 
 
+@pytest.mark.parametrize("state", ["IDLE+POWERED_DOWN", "IDLE+CLOUD+POWERING_DOWN", "IDLE+POWER_DOWN"])
+def test_a_node_that_saves_power_is_available(read, state):
+    log = read(row("1", end="04:00:00"), nodes=NODES.replace("DOWN*+DRAIN", state))
+    assert list(log.instance.platform.unavailable) == []
+
+
 def test_a_node_that_is_drained_ends_its_jobs(read):
     # The node is drained since 1:00; its job ends at 1:30, the log at 2:00.
     log = read(row("1", end="02:00:00"), row("2", "00:50:00", "01:30:00", NodeList="n6"), nodes=NODES)
@@ -566,7 +572,6 @@ MALFORMED = [
     ("slurm.conf", NODE + "PartitionName=p Nodes=n2", "line 2: Nodes must be nodes of a NodeName line, got 'n2'"),
     ("slurm.conf", NODE + "PartitionName=p,q Nodes=n1", "line 2: PartitionName must be one name, got 'p,q'"),
     ("slurm.conf", NODE + "PartitionName=p Nodes=n1 MaxTime=soon", f"line 2: MaxTime {DURATION} 'soon'"),
-    ("slurm.conf", NODE + "PartitionName=p DefaultTime=1:2:3:4", f"line 2: DefaultTime {DURATION} '1:2:3:4'"),
     ("slurm.conf", NODE + "NodeSet=s Nodes=x", "line 2: Nodes must be nodes of a NodeName line, got 'x'"),
     ("slurm.conf", NODE + "Licenses=a:b", f"line 2: Licenses {AMOUNT} 'b'"),
     ("slurm.conf", NODE + "DownNodes=[", f"line 2: downnodes {HOSTS} '['"),

@@ -30,8 +30,8 @@ DEFAULT = "DEFAULT"
 
 ABSENT = frozenset({"FUTURE", "UNKNOWN+FUTURE"})
 """States of nodes that the machine does not have yet."""
-OUT = re.compile(r"DOWN|DRAIN|FAIL|ERROR|NOT_RESPONDING|POWERED_DOWN\+DRAIN")
-"""States of nodes that take no jobs."""
+OUT = re.compile(r"(?<!POWER_)(?<!POWERED_)(?<!POWERING_)DOWN|DRAIN|FAIL|ERROR|NOT_RESPONDING")
+"""States of nodes that take no jobs; one that saves power takes some, and boots for them."""
 SET_AT = re.compile(r"\[[^\[\]]*@(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\]")
 """Who set the reason of a state, and when."""
 
@@ -57,12 +57,11 @@ class SlurmNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition: its nodes, the limit of a job that names none (s; None: no limit), its QOS, and how it is shared."""
+    """A partition: its nodes, the most that a job may ask for (s; None: no limit), its QOS, and how it is shared."""
 
     name: str
     nodes: tuple[str, ...]
     longest: float | None
-    usual: float | None
     qos: str
     is_exclusive: bool
 
@@ -189,7 +188,6 @@ class _Reading:
             name,
             self._nodes_of(pairs.get("nodes", "")),
             walltime("MaxTime", pairs.get("maxtime", "")),
-            walltime("DefaultTime", pairs.get("defaulttime", "")),
             pairs.get("qos", ""),
             sharing == "EXCLUSIVE",
         )
@@ -265,7 +263,7 @@ class _Reading:
 
     def _join(self, name: str, partitions: str) -> None:
         for partition in filter(None, partitions.split(",")):
-            known = self.site.partitions.get(partition) or Partition(partition, (), None, None, "", False)
+            known = self.site.partitions.get(partition) or Partition(partition, (), None, "", False)
             if name not in known.nodes:
                 self.site.partitions[partition] = replace(known, nodes=(*known.nodes, name))
 
