@@ -55,9 +55,10 @@ def test_jobs_have_what_the_export_says(tmp_path, name):
     assert is_sacct(str(path))
 
 
-def test_an_export_without_names_of_fields_is_known_by_its_bars(tmp_path):
+@pytest.mark.parametrize("delimiter", ["|", "^"])
+def test_an_export_without_names_of_fields_is_known_by_its_delimiters(tmp_path, delimiter):
     path = tmp_path / "nohead.txt"
-    path.write_text("88000|eve|batch|COMPLETED|2026-10-05T00:09:46|32\n")
+    path.write_text(delimiter.join(["88000", "eve", "batch", "COMPLETED", "2026-10-05T00:09:46", "32"]))
     assert is_sacct(str(path))
     with pytest.raises(InstanceError, match="must list the field names"):
         read_sacct(path, 8)

@@ -75,8 +75,8 @@ class SacctRecord(NamedTuple):
     user: str | None
 
 
-FEWEST_BARS = 4
-"""Bars in the first line of a file from which on it is taken for an export of ``sacct`` without names of fields."""
+FEWEST_DELIMITERS = 4
+"""Delimiters in the first line from which on a file is taken for an export of ``sacct`` without names of fields."""
 
 
 def is_sacct(path: str) -> bool:
@@ -85,7 +85,7 @@ def is_sacct(path: str) -> bool:
         first = next((line for _, line in numbered_lines(path) if line), b"")
     except InstanceError:
         return False
-    return "JobID" in _names(first) or first.count(b"|") >= FEWEST_BARS
+    return "JobID" in _names(first) or max(map(first.count, (b"|", b"^"))) >= FEWEST_DELIMITERS
 
 
 class RecordLine(NamedTuple):
