@@ -95,9 +95,9 @@ class Collecting:
 
     def _note_throttle(self, found: Drop, fields: Mapping[str, str]) -> None:
         """Note how many tasks of an array may run at once, as the tasks that wait say (``8_[3-9%2]``)."""
-        array, _, waiting = fields["JobID"].partition("_")
+        job, _, waiting = fields["JobID"].partition("_")
         if found is Drop.NEVER_STARTED and (throttle := throttle_of(waiting)):
-            self.runs.throttles[array] = throttle
+            self.runs.throttles[job] = throttle
 
     def _add_run(self, record: SacctRecord, fields: Mapping[str, str]) -> None:
         """Add a run of a job, if there is a place for it."""
