@@ -49,7 +49,7 @@ coalloc library show links-07 --schedule best.json --certificate proof.json.gz
 
 coalloc library show links-07 -o links-07.json
 
-All commands accept library:NAME in place of an instance file.
+All commands that read an instance accept library:NAME in place of its file.
 """
 CHECK_EXAMPLES = """
 Examples:
@@ -73,7 +73,7 @@ def list_(family: Family = None, as_json: Json = False, _: Quiet = False) -> Exi
     if as_json:
         say_json(rows)
     else:
-        say(text_table([[*map(_text, row.values())] for row in rows], _columns_of(rows[0])))
+        say(text_table([[*map(_text, row, row.values())] for row in rows], _columns_of(rows[0])))
     return ExitCode.DONE
 
 
@@ -104,7 +104,7 @@ def show(
     if as_json:
         say_json(known)
     else:
-        say("\n".join(f"{key:<16} {_text(value)}" for key, value in known.items()))
+        say("\n".join(f"{key:<16} {_text(key, value)}" for key, value in known.items()))
     return ExitCode.DONE
 
 
@@ -167,8 +167,10 @@ def _row(entry: LibraryEntry) -> dict[str, Any]:
     }
 
 
-def _text(value: Any) -> str:
-    """Return a cell."""
+def _text(key: str, value: Any) -> str:
+    """Return a cell; gaps are shares."""
+    if key in ("gap", "largest_gap"):
+        return f"{value:.2%}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.10g}" if isinstance(value, float) else "-" if value is None else str(value)
