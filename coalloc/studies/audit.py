@@ -31,7 +31,7 @@ from coalloc.studies.audit_policies import CANDIDATES, IN_INTERVALS, Policy, spe
 from coalloc.studies.audit_report import Audit, Source
 from coalloc.studies.audit_rows import Row
 from coalloc.studies.audit_windows import History, refuse_unequal
-from coalloc.studies.audit_words import instant_text
+from coalloc.studies.audit_words import date_text
 from coalloc.studies.comparison import contestants_of
 from coalloc.workloads.logs import Log, read_log
 from coalloc.workloads.slurm.sacct_records import Unit
@@ -248,7 +248,7 @@ def _source(
 def _rows_of_windows(rows: Sequence[Row], epoch: float | None) -> tuple[Row, ...]:
     """Return the rows of the windows: the period itself where it is the only one."""
     whole, *windows = rows
-    return tuple(windows or [{**whole, "window": instant_text(whole["begin"], epoch), "kind": "window"}])
+    return tuple(windows or [{**whole, "window": date_text(whole["begin"], epoch), "kind": "window"}])
 
 
 def _log(
@@ -303,7 +303,7 @@ def _period(
     begin = float(history.arrivals.min()) if after is None else _instant("after", after, epoch)
     end = float(history.arrivals.max()) + 1.0 if before is None else _instant("before", before, epoch)
     if not begin < end:
-        low, high = instant_text(begin, epoch), instant_text(end, epoch)
+        low, high = date_text(begin, epoch), date_text(end, epoch)
         raise CoallocError(
             f"the period must begin before it ends, got {low} to {high}; {arrivals_text(history, epoch)}"
         )

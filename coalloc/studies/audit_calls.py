@@ -27,7 +27,7 @@ from coalloc.studies.audit_policies import AS_IT_WAS, Policy, Population, Trial,
 from coalloc.studies.audit_rows import Row, best_starts, row_of, table_of
 from coalloc.studies.audit_samples import measure_window, simulated_starts
 from coalloc.studies.audit_windows import Floats, History, Window, cut, window_of
-from coalloc.studies.audit_words import instant_text
+from coalloc.studies.audit_words import date_text
 from coalloc.studies.interruption import Interrupted
 from coalloc.workloads.swf_rules import counted
 
@@ -151,7 +151,7 @@ class Study:
         return [
             self._window_call(whole, WHOLE, longer, is_whole=True),
             *(
-                self._window_call(_Part(part), instant_text(part.begin, self.epoch), self.options, is_whole=False)
+                self._window_call(_Part(part), date_text(part.begin, self.epoch), self.options, is_whole=False)
                 for part in cut(self.history, begin, end, length)
             ),
         ]
@@ -229,5 +229,5 @@ def _is_done(call: Call, outcomes: Mapping[Call, Outcome]) -> bool:
 
 def arrivals_text(history: History, epoch: float | None) -> str:
     """Return when jobs arrive, in words."""
-    low, high = (instant_text(float(bound), epoch) for bound in (history.arrivals.min(), history.arrivals.max()))
+    low, high = (date_text(float(bound), epoch) for bound in (history.arrivals.min(), history.arrivals.max()))
     return f"arrivals are from {low} to {high}"

@@ -18,7 +18,7 @@ from coalloc.measures.intervals import LEAST_SAMPLES
 from coalloc.studies.audit_model import ModelFit
 from coalloc.studies.audit_policies import AS_IT_WAS, STATISTICS, Trial, Trials, options_of, spelled
 from coalloc.studies.audit_rows import SHARES, Range, Row, table_of
-from coalloc.studies.audit_words import amount, instant_text, percent
+from coalloc.studies.audit_words import amount, date_text, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -427,7 +427,7 @@ class Audit:
 
         picture = b64encode(static_picture(self.draw(), "svg")).decode()
         whole = self.whole
-        period = [instant_text(whole[edge], self.epoch) for edge in ("begin", "end")]
+        period = [date_text(whole[edge], self.epoch) for edge in ("begin", "end")]
         heads, lines = _lines_of_windows([self.whole, *self.windows])
         return rendered(
             "audit.html",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 
-def instant_text(instant: float, epoch: float | None) -> str:
+def date_text(instant: float, epoch: float | None) -> str:
     """Return an instant as a date on the clock of the site, or in s where that is not known."""
     if epoch is None:
         return f"{instant:.12g} s"
