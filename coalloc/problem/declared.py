@@ -124,10 +124,8 @@ class Declared:
 
     @property
     def is_searched(self) -> bool:
-        """Whether the exact search keeps to all of it: to what is said of single jobs, and rows that let one wait."""
-        return not (self.budgets or self.clusters) and all(
-            isinstance(row, NotTogether) or row.is_wait for _, row in self.rows
-        )
+        """Whether the exact search keeps to all of it."""
+        return not (self.budgets or self.clusters) and all(is_searched(row) for _, row in self.rows)
 
     @property
     def only_precedes(self) -> bool:
@@ -149,6 +147,26 @@ class Declared:
             if of_job.latest_start < math.inf or of_job.calendar or of_job.allowed
         }
         return keys | {job: job for _, row in (*self.rows, *self.clusters) for job in row.jobs}
+
+
+def is_searched(declared: Declaration) -> bool:
+    """Return whether the exact search keeps to a declaration: of single jobs, and that one waits for others."""
+    match declared:
+        case Budget() | SameCluster() | DifferentClusters():
+            return False
+        case TimeRow():
+            return declared.is_wait
+        case _:
+            return True
+
+
+def searched_part(constraints: Iterable[Constraint], instance: Instance) -> list[Constraint]:
+    """Return what the exact search keeps to of constraints: whole ones, else those of their declarations."""
+    kept = list[Constraint]()
+    for constraint in constraints:
+        declared = [*normal(constraint.declare(instance))]
+        kept += [constraint] if all(map(is_searched, declared)) else [one for one in declared if is_searched(one)]
+    return kept
 
 
 def declared_by(constraints: Iterable[Constraint], instance: Instance, *, is_rounded_down: bool) -> Declared:

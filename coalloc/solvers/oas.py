@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -19,11 +19,12 @@ from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.constraints import Constraint, LatestEnd
 from coalloc.instance.features.feature import Condition
+from coalloc.instance.lags import Lag
 from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, TimeSumRow, discretise
-from coalloc.problem.declared import declared_by, ties
+from coalloc.problem.declared import searched_part, ties
 from coalloc.problem.fixed import Fixings
 from coalloc.rules.serial_sgs import assignments_of, choices_of, completions, start_in_order
 from coalloc.schedule import Schedule, schedule_of
@@ -364,11 +365,8 @@ def _relax(
     state, problem = incumbent.state, incumbent.problem
     if problem.declared.is_searched:
         return
-    known = [one for one in constraints if declared_by([one], state.instance, is_rounded_down=False).is_searched]
-    free = state.instance
-    if "lags" in free.features:
-        free = free.replace(jobs=[job.replace(lags=()) for job in free.jobs])
-    if (len(known) == len(constraints) and free is state.instance) or state.remaining <= 0.0:
+    known, free = searched_part(constraints, state.instance), _without_greatest_lags(state.instance)
+    if (known == [*constraints] and free is state.instance) or state.remaining <= 0.0:
         return
     with state.recorded(RELAXATION):
         with state.timed("bound"):
@@ -382,6 +380,24 @@ def _relax(
             moved = start_in_order(problem, choices_of(problem, assignments_of(problem, relaxed.schedule)))
             incumbent.take_if_valid(moved, RELAXATION)
     _heed_interrupt(relaxed)
+
+
+def _without_greatest_lags(instance: Instance) -> Instance:
+    """Return an instance with those lags alone that let a job wait, or start with another."""
+    if "lags" not in instance.features:
+        return instance
+    begun = {run.job.id for run in instance.running}
+    jobs = [job.replace(lags=[*_waits(job.lags, begun)]) if job.lags else job for job in instance.jobs]
+    return instance if jobs == [*instance.jobs] else instance.replace(jobs=jobs)
+
+
+def _waits(lags: Iterable[Lag], begun: Container[str]) -> Iterator[Lag]:
+    """Yield lags without their greatest values, but of jobs that run already, and of those that start together."""
+    for lag in lags:
+        if lag.after in begun or lag.is_same_start:
+            yield lag
+        elif lag.min >= 0.0:
+            yield replace(lag, max=None)
 
 
 def _share_of(state: SolveState, share: float) -> float:
