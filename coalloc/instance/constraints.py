@@ -136,7 +136,7 @@ class Single(Constraint):
     """A constraint that is one declaration.
 
     Each has ``jobs``, the ids that it names, ``broken``, which yields a sentence for each fault of placed jobs, and
-    ``holds_rounded_down``: whether a schedule that keeps it does so with all times rounded down to slots.
+    ``holds_rounded_down``: whether a schedule that keeps it does so with all times, its own too, rounded down to slots.
     """
 
     __slots__ = ()
@@ -444,6 +444,7 @@ class TimeRow(Single):
     60.0
     """
 
+    holds_rounded_down: ClassVar[bool] = True
     terms: tuple[tuple[int, Literal["start", "end"], str], ...]
     least: float
 
@@ -453,9 +454,9 @@ class TimeRow(Single):
         return tuple(job for _, _, job in self.terms)
 
     @property
-    def holds_rounded_down(self) -> bool:
-        """Whether it does with all times rounded down: an end, a start and a run time that are cut, may be early."""
-        return (1, "end") not in [(factor, which) for factor, which, _ in self.terms]
+    def asks_for_late_ends(self) -> bool:
+        """Whether an end has to be late: the sum of a start and a run time that are rounded down may be a slot less."""
+        return (1, "end") in [(factor, which) for factor, which, _ in self.terms]
 
     @property
     def is_precedence(self) -> bool:

@@ -341,7 +341,8 @@ class Problem:
     def _least_tick(self, row: TimeRow) -> float:
         """Return the ticks that a sum of times has to reach if it has to reach so many seconds.
 
-        Of whole slots that is the next number up. A difference of two times that are cut to slots reaches the one down.
+        Of whole slots that is the next number up. A difference of two times that are cut to slots reaches the one down,
+        with an end that has to be late the one before.
         In continuous time a row that says by when something happens gives way by the tolerance.
         """
         seconds = row.least
@@ -352,7 +353,8 @@ class Problem:
         tolerance = self.base.tolerance if len(row.terms) == 1 else 0.0  # of a point in time, or of a lag
         round_to_slots = slots_up if is_up else slots_down
         slots = round_to_slots(abs(seconds), self.slot, tolerance)
-        return math.copysign(slots, seconds)
+        is_early = self.rounding == "down" and row.asks_for_late_ends
+        return math.copysign(slots, seconds) - is_early
 
     def next_start(self, j: int, start: float, duration: float, placed: Mapping[int, tuple[float, float]]) -> float:
         """Return the first start (ticks) from ``start`` on that no constraint forbids to a job of this duration.

@@ -26,6 +26,7 @@ from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, TimeSumRow, discretise
 from coalloc.problem.declared import searched_part, ties
 from coalloc.problem.fixed import Fixings
+from coalloc.rules.earliest_starts import moved_left
 from coalloc.rules.serial_sgs import assignments_of, choices_of, completions, start_in_order
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.cpsat import common_slot
@@ -377,8 +378,7 @@ def _relax(
         if relaxed.lower_bound is not None:
             state.raise_bound(relaxed.lower_bound, RELAXATION)
         if relaxed.schedule is not None:
-            moved = start_in_order(problem, choices_of(problem, assignments_of(problem, relaxed.schedule)))
-            incumbent.take_if_valid(moved, RELAXATION)
+            incumbent.take_if_valid(moved_left(problem, assignments_of(problem, relaxed.schedule)), RELAXATION)
     _heed_interrupt(relaxed)
 
 

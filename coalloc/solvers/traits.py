@@ -25,7 +25,8 @@ LARGE_FOR_SUMS = 40
 class Trait(Flag):
     """Facts that a method may require; ``a | b`` is both.
 
-    UNTIED: no constraint ties jobs to each other or to a time, and no outage takes processors. FEW, MANY: the makespan
+    UNTIED: no constraint ties jobs to each other or to a time, and no outage takes processors. LAGGED: rows that are no
+    waits, as greatest lags, tie jobs, and nothing else that the exact search does not keep to. FEW, MANY: the makespan
     of :data:`LARGE` jobs is of many, a sum never is. SMALL: few, or of a sum fewer than :data:`LARGE_FOR_SUMS`.
     PROVABLE: small, or a sum of which no schedule is known yet. PRICES: dual prices of the feasible-set LP are known.
     REFUSED: constraints refuse the best schedule by their faults.
@@ -36,6 +37,7 @@ class Trait(Flag):
     OTHER_MAXIMUM = auto()
     SUM = auto()
     UNTIED = auto()
+    LAGGED = auto()
     FEW = auto()
     MANY = auto()
     SMALL = auto()
@@ -61,6 +63,7 @@ def those_of(facts: Mapping[Trait, bool]) -> Trait:
 def traits_of(criterion: Criterion, options: SolveOptions) -> Trait:
     """Return the traits of a problem under an objective and options."""
     problem, objective, num_jobs = criterion.problem, criterion.objective, len(criterion.problem.jobs)
+    declared = problem.declared
     is_large = objective.is_latest_end and num_jobs >= LARGE
     return those_of(
         {
@@ -68,6 +71,7 @@ def traits_of(criterion: Criterion, options: SolveOptions) -> Trait:
             Trait.OTHER_MAXIMUM: objective.has_latest_ends and not objective.is_latest_end,
             Trait.SUM: criterion.is_sum,
             Trait.UNTIED: not problem.couples and problem.has_monotone_capacity,
+            Trait.LAGGED: not (declared.is_searched or declared.budgets or declared.clusters or problem.calendars),
             Trait.FEW: not is_large,
             Trait.MANY: is_large,
             Trait.SMALL: not is_large and not (criterion.is_sum and num_jobs >= LARGE_FOR_SUMS),

@@ -19,7 +19,7 @@ from coalloc.instance import Job
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, in_other_slots
 from coalloc.problem.budgets import BudgetRow
-from coalloc.rules.serial_sgs import choices_of, start_in_order
+from coalloc.rules.earliest_starts import moved_left
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, assignments_in, say_nothing
 from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.incumbent import Incumbent
@@ -349,12 +349,12 @@ def _solve_in_slots(incumbent: Incumbent) -> None:
     problem = incumbent.problem
 
     def take(assignments: list[Assignment]) -> None:
-        incumbent.take(start_in_order(problem, choices_of(problem, assignments)), NAME)
+        incumbent.take_if_valid(moved_left(problem, assignments), NAME)
 
     lengths = _lengths(incumbent)
     for left, slot in zip(range(len(lengths), 0, -1), lengths, strict=True):
         down = in_other_slots(problem, slot, "down")
-        first = start_in_order(down, choices_of(down, incumbent.best))
+        first = moved_left(down, incumbent.best)
         _run(incumbent, Criterion(down, incumbent.criterion.objective), first, take, incumbent.state.remaining / left)
         if incumbent.is_closed or incumbent.state.remaining <= 0.0:
             return

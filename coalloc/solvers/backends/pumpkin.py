@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from coalloc.objectives import Criterion
-from coalloc.problem import Assignment, Mode, Problem, SpeedLevel, in_other_slots
-from coalloc.rules.serial_sgs import choices_of, start_in_order
+from coalloc.problem import Assignment, Mode, NotTogetherRow, Problem, SpeedLevel, TimeSumRow, in_other_slots
+from coalloc.rules.earliest_starts import moved_left
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, say_nothing
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method, Shares
+from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.traits import Trait
 from coalloc.system import extras
 
@@ -37,8 +38,8 @@ MAX_MODES = 300
 """Modes of all jobs up to which it is of use: each of several is a task."""
 MAX_JOBS = 100
 """Jobs up to which it is of use."""
-MAX_HORIZON = 10**8
-"""Slots that it may count: times are 32-bit numbers there, and those of parked tasks add up."""
+MAX_HORIZON, MAX_TIME = 10**8, 2**31
+"""Slots of a schedule, and to the end of all parked tasks, one after the other: times are 32-bit numbers there."""
 SHARE = 0.05
 """Share of the remaining time of a portfolio that others wait for it at first."""
 LAST_SHARE = 0.5
@@ -70,8 +71,13 @@ class Question:
     @property
     def modes(self) -> list[list[Mode]]:
         """The modes in which each job can end by the horizon; of those equal in all but processors all are kept."""
-        pairs = zip(self.problem.releases, self.problem.modes, strict=True)
-        return [[mode for mode in modes if release + mode.duration <= self.horizon] for release, modes in pairs]
+        of_jobs = zip(self.problem.releases, self.latest, self.problem.modes, strict=True)
+        return [[mode for mode in modes if release + mode.duration <= end] for release, end, modes in of_jobs]
+
+    @property
+    def latest(self) -> list[int]:
+        """The slot by which each job has ended."""
+        return [int(min(self.horizon, end)) for end in self.problem.latest_ends]
 
     @property
     def is_refuted(self) -> bool:
@@ -82,16 +88,19 @@ class Question:
         self, *, time_limit: float, seed: int, proof: Path | None = None, model: Path | None = None
     ) -> dict[str, Any]:
         """Return the question as the child reads it, in whole numbers; it writes proof and model to files, if asked."""
-        problem, modes = self.problem, self.modes
+        problem, modes, latest = self.problem, self.modes, self.latest
+        apart = {f"row {r}": row.jobs for r, row in enumerate(problem.rows) if isinstance(row, NotTogetherRow)}
+        tied = {j for row in problem.rows for j in row.members}
         contended = problem.contended_resources
         units = {k: LOAD_UNITS / max(problem.allocations.limits[k], cpsat.LEAST_LIMIT) for k in contended}
         loads = {k: math.floor(problem.allocations.limits[k] * units[k]) for k in contended}
         held = {k: cpsat.held_by_running(problem, k, units[k], loads[k]) for k in contended}
         prefixes = problem.speeds.speed_prefixes if any(len(of_job) > 1 for of_job in modes) else ()
 
-        def demands(mode: Mode) -> dict[str, int]:
+        def demands(j: int, mode: Mode) -> dict[str, int]:
             of_classes = {f"class {g}": count for g, count in enumerate(mode.allocation) if count}
-            return of_classes | {
+            of_rows = {name: 1 for name, jobs in apart.items() if j in jobs}
+            return {**of_classes, **of_rows} | {
                 f"resource {k}": cpsat.whole_units(mode.loads[k], units[k], loads[k] + 1)
                 for k in contended
                 if mode.loads[k]
@@ -104,11 +113,19 @@ class Question:
                 **{f"class {g}": capacity for g, capacity in enumerate(problem.capacities)},
                 **{f"prefix {i}": sum(problem.capacities[g] for g in prefix) for i, prefix in enumerate(prefixes)},
                 **{f"resource {k}": loads[k] for k in contended},
+                **dict.fromkeys(apart, 1),
             },
+            "rows": [
+                {"least": math.ceil(row.least - INTEGRALITY), "terms": sorted(row.terms, reverse=True)}
+                for row in problem.rows
+                if isinstance(row, TimeSumRow)
+            ],
             "jobs": [
                 {
                     "release": int(problem.releases[j]),
-                    "modes": [{"duration": int(mode.duration), "demands": demands(mode)} for mode in modes[j]],
+                    "latest": latest[j],
+                    "tied": j if j in tied else None,
+                    "modes": [{"duration": int(mode.duration), "demands": demands(j, mode)} for mode in modes[j]],
                     "prefixes": {
                         str(int(duration)): _least_demands(levels, prefixes)
                         for duration, levels in groupby(problem.levels[j], attrgetter("duration"))
@@ -181,14 +198,14 @@ class Run:
             if message.get("status") == "OPTIMAL":
                 self._context.prove(message["bound"], NAME, self._criterion)
             elif message.get("status") == "INFEASIBLE":
-                self._context.prove(self._question.horizon + 1, NAME, self._criterion)
+                _refute(self._context, self._criterion, self._question)
 
     def _take(self, assignments: Sequence[Assignment]) -> None:
         incumbent = self._context
         if self._criterion is incumbent.criterion:
             incumbent.take_if_valid(assignments, NAME)
         else:
-            incumbent.take(start_in_order(incumbent.problem, choices_of(incumbent.problem, assignments)), NAME)
+            incumbent.take_if_valid(moved_left(incumbent.problem, assignments), NAME)
 
     def wait(self) -> None:
         """Hear of it until it has ended, the gap is closed, or at the deadline of the method."""
@@ -209,28 +226,39 @@ class Run:
         self._worker.close()
 
 
-def _asked(incumbent: Incumbent) -> tuple[Criterion, Question]:
-    """Return what is to be beaten: the best known, in slots: of the problem, or that divide all its times."""
+def _asked(incumbent: Incumbent) -> tuple[Criterion, Question] | None:
+    """Return what is to be beaten: the best known, in slots; None where it cannot be placed in these slots."""
     problem, criterion = incumbent.problem, incumbent.criterion
     first: Sequence[Assignment] = incumbent.best
     if problem.slot is None:
         slotted = in_other_slots(problem, _slot_of(incumbent) or 1.0, "down")
         criterion = Criterion(slotted, criterion.objective)
-        first = start_in_order(slotted, choices_of(slotted, incumbent.best))
-        incumbent.take(start_in_order(problem, choices_of(problem, first)), NAME)
-        # Where no job can start earlier all starts are sums of these times, so some optimum is a whole number of slots.
-        incumbent.prove(math.ceil(incumbent.proven / slotted.clock.seconds(1) - INTEGRALITY), NAME, criterion)
-    latest = round(max(a.end for a in first))
-    return criterion, Question(criterion.problem, round(incumbent.proven_on(criterion)), latest - 1)
+        first = moved_left(slotted, incumbent.best)
+        if incumbent.best and not first:
+            return None
+        incumbent.take_if_valid(moved_left(problem, first), NAME)
+        if Trait.UNTIED in incumbent.traits:
+            # Where no job can start earlier all starts are sums of these times, so some optimum is whole slots.
+            incumbent.prove(math.ceil(incumbent.proven / slotted.clock.seconds(1) - INTEGRALITY), NAME, criterion)
+    horizon = round(max(a.end for a in first)) - 1 if first else int(criterion.horizon(()))
+    return criterion, Question(criterion.problem, round(incumbent.proven_on(criterion)), horizon)
 
 
 def _slot_of(incumbent: Incumbent) -> float | None:
-    """Return the slots, s, that the times of the problem are counted in; None where they cannot be."""
-    latest = max(a.end for a in incumbent.best)
-    slot = incumbent.problem.slot
-    if slot is None:
-        return cpsat.common_slot(incumbent.problem, latest / MAX_HORIZON)
-    return slot if latest <= MAX_HORIZON else None
+    """Return the slots, s, that the times of the problem are counted in; None where they cannot be.
+
+    In continuous time they divide all times; where greatest lags tie the jobs, they are as fine as a proof requires.
+    """
+    problem, slot = incumbent.problem, incumbent.problem.slot
+    latest = max((a.end for a in incumbent.best), default=incumbent.criterion.horizon(()))
+    counted = latest + math.fsum(mode.duration for of_job in problem.modes for mode in of_job if len(of_job) > 1)
+    least = max(latest / MAX_HORIZON, 2.0 * counted / MAX_TIME)
+    if slot is not None:
+        return slot if least <= 1.0 else None
+    if Trait.UNTIED in incumbent.traits:
+        return cpsat.common_slot(problem, least)
+    fine = latest * PROOF_TOLERANCE / (2.0 * len(problem.jobs))
+    return fine if fine >= least else None
 
 
 def is_awaited(incumbent: Incumbent) -> bool:
@@ -275,19 +303,35 @@ def _started(incumbent: Incumbent) -> Run | None:
     """Return a process at work; None where there is no time to load one, or nothing to ask."""
     if incumbent.state.remaining <= LOADING_TIME:
         return None
-    criterion, question = _asked(incumbent)
+    asked = _asked(incumbent)
+    if asked is None:
+        return None
+    criterion, question = asked
     if question.is_refuted:
-        incumbent.prove(question.horizon + 1, NAME, criterion)
+        _refute(incumbent, criterion, question)
         return None
     return Run(incumbent, criterion, question)
 
 
+def _refute(incumbent: Incumbent, criterion: Criterion, question: Question) -> None:
+    """Take it that a question has no answer; without a schedule to be beaten it was whether there is one at all."""
+    if incumbent.best:
+        incumbent.prove(question.horizon + 1, NAME, criterion)
+    else:
+        incumbent.exclude()
+
+
 def is_of_use(incumbent: Incumbent) -> bool:
-    """Accept few jobs of one mode each; of a few modes only where CP-SAT, which is better at them, is not there."""
-    num_jobs, num_modes = len(incumbent.problem.jobs), incumbent.problem.allocations.number
+    """Accept few jobs of one mode each; of a few modes only where CP-SAT is not there, or lags tie them.
+
+    CP-SAT is better at modes, but takes much longer to load; jobs that greatest lags tie no other search proves.
+    """
+    problem, traits = incumbent.problem, incumbent.traits
+    num_jobs, num_modes = len(problem.jobs), problem.allocations.number
     if num_jobs > MAX_JOBS or not is_installed():
         return False
-    is_few = num_modes <= MAX_MODES and Trait.FEW in incumbent.traits and not cpsat.is_installed()
+    is_best = Trait.LAGGED in traits or not cpsat.is_installed()
+    is_few = num_modes <= MAX_MODES and Trait.FEW in traits and is_best
     return (num_modes == num_jobs or is_few) and _slot_of(incumbent) is not None
 
 
@@ -300,6 +344,10 @@ def _run(incumbent: Incumbent) -> None:
 
 
 NAME = "Pumpkin"
-NEEDS = Trait.MAKESPAN | Trait.UNTIED | Trait.NO_WORK_LIMIT | Trait.SCHEDULE
-SHARES: Shares = {Trait.FEW: (SHARE, 0.0, LAST_SHARE, 0.0), Trait.NONE: (SHARE, 0.0)}
+NEEDS = Trait.MAKESPAN | Trait.NO_WORK_LIMIT
+SHARES: Shares = {
+    Trait.UNTIED | Trait.FEW: (SHARE, 0.0, LAST_SHARE, 0.0),
+    Trait.UNTIED: (SHARE, 0.0),
+    Trait.LAGGED: (0.0, SHARE, LAST_SHARE, 0.0),
+}
 METHOD = Method(NAME, _run, NEEDS, is_of_use, shares=SHARES, stage="solve", proves=Trait.FEW)

@@ -141,6 +141,9 @@ class Model:
         self.last_end = self._posted.whole(document["lower_bound"], self.horizon, "makespan")
         self.starts: list[Whole] = []
         self.chosen: list[list[Truth]] = []
+        self._durations: list[list[tuple[int, Truth | None]]] = []
+        """Of each job its durations, each with whether it is the job's: None where there is no other."""
+        self._ends: dict[int, Whole] = {}
         self._tasks: list[Task] = []
         self._parked_at = self.horizon
         for number, job in enumerate(document["jobs"]):
@@ -150,6 +153,8 @@ class Model:
             self._tasks.append(Task(start, busy["end"] - busy["start"], busy["demands"]))
         self._add_resources(document["capacities"])
         self._order_equal_jobs(document["jobs"])
+        for number, row in enumerate(document["rows"]):
+            self._add_row(row["terms"], row["least"], number)
 
     @property
     def text(self) -> str:
@@ -159,11 +164,15 @@ class Model:
     def _add_job(self, job: dict[str, Any], number: int) -> None:
         modes, posted = job["modes"], self._posted
         durations = sorted({mode["duration"] for mode in modes})
-        start = posted.whole(job["release"], self.horizon - durations[0], f"start{number}")
+        start = posted.whole(job["release"], job["latest"] - durations[0], f"start{number}")
+        is_early = job["latest"] < self.horizon
+        latest = posted.whole(job["latest"], job["latest"], f"latest{number}") if is_early else None
         self.starts.append(start)
         self.chosen.append([])
+        self._durations.append([])
         if len(modes) == 1:
             posted.add_order(start, durations[0], self.last_end)
+            self._durations[-1].append((durations[0], None))
             self._tasks.append(Task(start, durations[0], modes[0]["demands"]))
             return
         parts: dict[int, list[Truth]] = defaultdict(list)
@@ -182,6 +191,9 @@ class Model:
                 for mode in of_duration:
                     posted.add_clause(mode.negate(), picked)
             posted.add_order(start, duration, self.last_end, premise=picked)
+            if latest is not None:
+                posted.add_order(start, duration, latest, premise=picked)
+            self._durations[-1].append((duration, picked))
             if demands := job["prefixes"].get(str(duration)):
                 self._park(start, job["release"], duration, demands, picked)
 
@@ -208,6 +220,28 @@ class Model:
             tasks = [task for task in self._tasks if task.demands.get(name) and task.duration]
             if tasks:  # Pumpkin panics at a cumulative of nothing
                 self._posted.add_cumulative(tasks, name, capacity)
+
+    def _add_row(self, terms: list[tuple[int, str, int]], least: int, number: int) -> None:
+        """Let the times of a row, the one that is added first, add up to so much at least."""
+        times = [self._time(which, j) for _, which, j in terms]
+        if len(times) == 2:
+            self._posted.add_order(times[1], least, times[0])
+        elif terms[0][0] < 0:
+            self._posted.add_order(times[0], 0, self._posted.whole(-least, -least, f"row{number}"))
+        else:
+            self._posted.add_order(self._posted.whole(least, least, f"row{number}"), 0, times[0])
+
+    def _time(self, which: str, j: int) -> Whole:
+        """Return the start of a job, or its end."""
+        start = self.starts[j]
+        if which == "start":
+            return start
+        if j not in self._ends:
+            self._ends[j] = self._posted.whole(0, self.horizon, f"end{j}")
+            for duration, picked in self._durations[j]:
+                self._posted.add_order(start, duration, self._ends[j], premise=picked)
+                self._posted.add_order(self._ends[j], -duration, start, premise=picked)
+        return self._ends[j]
 
     def _order_equal_jobs(self, jobs: list[dict[str, Any]]) -> None:
         """Let jobs that no solution can tell apart start in their order."""

@@ -376,7 +376,8 @@ METHOD = Method(
     shares={
         Trait.SUM: (SHARE, SHARE, 0.0, SHARE),
         Trait.MANY: (0.0, 0.0, SHARE),
+        Trait.LAGGED: (BRIEF_SHARE, 0.0, SHARE),
         Trait.NONE: (0.0, BRIEF_SHARE, SHARE),
     },
 )
-"""The makespan of many jobs is first for beam search."""
+"""The makespan of many jobs is first for beam search; before Pumpkin proves what lags tie it is brief."""

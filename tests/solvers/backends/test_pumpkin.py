@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 import coalloc
 from coalloc.checker import check
+from coalloc.extend import TimeRow
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.schedule import schedule_of
@@ -20,6 +22,8 @@ from coalloc.solvers import portfolio
 from coalloc.solvers.backends import cpsat, pumpkin, pumpkin_worker
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.testing.brute_force import brute_force_oas
+from coalloc.testing.features import FEATURE_SIZE, with_features
+from coalloc.testing.small import small_instance
 from tests.small_instances import slotted_instances
 
 FIRST = ("longest job and packing", "list schedule")
@@ -101,6 +105,38 @@ def test_a_better_schedule_is_found_with_modes_of_different_durations() -> None:
     instance = Instance(platform, tuple(Job(f"J{i}", 1, s) for i, s in enumerate((20.0, 10.0, 10.0, 30.0, 40.0))))
     result = coalloc.solve(instance, slot=10.0)
     assert (result.status, result.objective) == ("optimal", brute_force_oas(instance, 10.0).objective)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 4, 5, 7, 8])
+@pytest.mark.usefixtures("alone")
+def test_greatest_lags_are_kept_to_and_proven(seed: int) -> None:
+    drawn, slot = small_instance(seed, FEATURE_SIZE)
+    rng, names = np.random.default_rng(seed), ["lags", "deadline"] if seed % 2 else ["lags"]
+    draws = (with_features(drawn, rng, names) for _ in range(100))
+    instance = next(one for one in draws if not discretise(one, slot).declared.is_searched)
+    for time in (slot, None):
+        best, result = brute_force_oas(instance, time), coalloc.solve(instance, slot=time)
+        if best.feasible:
+            assert (result.status, result.objective) == ("optimal", pytest.approx(best.objective, rel=1e-6))
+        else:
+            assert result.status == "infeasible"
+
+
+@pytest.mark.parametrize(
+    ("terms", "least", "end"),
+    [
+        (((1, "start", "J1"), (-1, "end", "J0")), 3.0, 12.0),
+        (((-1, "start", "J1"), (1, "end", "J0")), 3.0, 9.0),
+        (((1, "end", "J1"), (-1, "end", "J0")), 7.0, 11.0),
+        (((-1, "end", "J1"), (1, "start", "J0")), -4.0, 9.0),
+        (((1, "end", "J1"),), 13.0, 13.0),
+    ],
+)
+@pytest.mark.usefixtures("alone")
+def test_each_kind_of_row(terms: Any, least: float, end: float) -> None:
+    # J0 of 4 s and J1 of 5 s fill the pool, so they run in turn; the row says which is first, or how much later.
+    result = coalloc.solve(pool(2, (2, 4.0), (2, 5.0)), slot=1.0, constraints=[TimeRow(terms, least)])
+    assert (result.status, result.objective) == ("optimal", end)
 
 
 @pytest.mark.usefixtures("alone")
