@@ -30,6 +30,8 @@ CLAIMS = {
     ("edp", "heuristic 2 1"): 25,
 }
 """By how many per cent PCBE is better than a baseline, according to section 5.3.1 of the source."""
+HIGH_TO_LOW = {"job_order": "high-first", "node_order": "low-first"}
+"""Options of the policy whose schedules the source draws."""
 
 
 # ------------------------------------------------------------------------------ tables 5.1 and 5.2
@@ -37,14 +39,18 @@ CLAIMS = {
 
 def comparison(data: Path, criterion: str, number: int) -> tuple[dict[str, Value], float | None] | None:
     """Return a row of Table 5.1 (energy) or 5.2 (edp) by column, and its deviation; None where files are absent."""
-    folder = data / f"{criterion}_{number}"
-    files = folder / "platform.json", folder / "workload.json"
-    if not all(file.is_file() for file in files):
+    instance = instance_of(data, criterion, number)
+    if instance is None:
         return None
-    instance = coalloc.read_irmasim(*files)
     values = {column: simulated(instance, full_name(column, criterion)) for column in COMPARED}
     named = {full_name(column, criterion): value for column, value in values.items()}
-    return values, deviation(named, folder / "Results.csv")
+    return values, deviation(named, data / f"{criterion}_{number}" / "Results.csv")
+
+
+def instance_of(data: Path, criterion: str, number: int) -> coalloc.Instance | None:
+    """Return the instance of a test; None where files are absent."""
+    files = [data / f"{criterion}_{number}" / name for name in ("platform.json", "workload.json")]
+    return coalloc.read_irmasim(*files) if all(file.is_file() for file in files) else None
 
 
 def best(values: Mapping[str, Value], quantity: str, meter: str) -> tuple[list[str], float]:
@@ -176,6 +182,13 @@ def figures(data: Path, slices: Slices, folder: Path, stem: str) -> Iterator[tup
         row = comparison(data, criterion, test)
         if row:
             yield number, draw_policies(f"Figure {number}: test {criterion} {test}", row[0], path(number))
+    for number, criterion, test in (("5.4", "energy", 2), ("5.6", "edp", 2)):
+        instance = instance_of(data, criterion, test)
+        if instance is not None:
+            schedule = coalloc.simulate(instance, "pcbe", criterion=criterion, **HIGH_TO_LOW).schedule
+            title = f"Figure {number}: {NAMES['1 0']} in test {criterion} {test}"
+            coalloc.gantt(instance, schedule, path(number), title=title)
+            yield number, path(number)
     values = large_experiment(data)
     if values:
         yield "5.8", draw_policies("Figure 5.8: the large experiment", values, path("5.8"))
@@ -186,14 +199,14 @@ def figures(data: Path, slices: Slices, folder: Path, stem: str) -> Iterator[tup
         )
 
 
-FIGURES = ("5.1", "5.2", "5.3", "5.5", "5.7", "5.8", "5.9", "5.10", "5.11")
+FIGURES = ("5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "5.8", "5.9", "5.10", "5.11")
 
 
 def figure_lines(drawn: Mapping[str, Path]) -> Iterator[str]:
     """Yield the pictures, and which there are no files for."""
     yield from ("", "## Figures", "")
     yield "Bars and dots: published meter. Dashes: idle power from the start."
-    for number, path in drawn.items():
+    for number, path in sorted(drawn.items(), key=lambda one: FIGURES.index(one[0])):
         yield from ("", f"![Figure {number}]({path.name})")
     absent = [number for number in FIGURES if number not in drawn]
     if absent:
