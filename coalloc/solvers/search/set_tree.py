@@ -396,8 +396,14 @@ def is_within(incumbent: Incumbent, far: float) -> bool:
 
 
 def _accepts(incumbent: Incumbent) -> bool:
-    """Return whether the tree applies; ends are refuted where the gap is near at first, and not too far later."""
-    return _applies(incumbent) if incumbent.round == 0 else is_within(incumbent, NEAR if incumbent.round == 1 else FAR)
+    """Return whether the tree applies; ends are refuted where the gap is near at first, and not too far later.
+
+    Of more than few jobs that arrive over time the bound on the best end is as often right, so schedules come before.
+    """
+    if incumbent.round == 0:
+        return _applies(incumbent)
+    is_early = Trait.EQUAL_ARRIVALS in incumbent.traits or len(incumbent.problem.jobs) <= FEW_JOBS
+    return (incumbent.round > 1 or is_early) and is_within(incumbent, NEAR if incumbent.round == 1 else FAR)
 
 
 NEEDS = Trait.MAKESPAN | Trait.PRICES
@@ -406,6 +412,5 @@ METHOD = Method(
     _run,
     NEEDS,
     _accepts,
-    shares={Trait.EQUAL_ARRIVALS: (SHARE, SHARE, FURTHER_SHARE), Trait.NONE: (SHARE, 0.0, OVER_TIME_SHARE)},
+    shares={Trait.EQUAL_ARRIVALS: (SHARE, SHARE, FURTHER_SHARE), Trait.NONE: (SHARE, SHARE, OVER_TIME_SHARE)},
 )
-"""Of jobs that arrive over time the bound on the best end is as often right, so schedules come before it is refuted."""

@@ -261,8 +261,10 @@ def test_what_it_does_not_take():
     assert rounds_of(instance, time_limit=5.0) == [0, 1, 2]
     assert rounds_of(instance, objective="total-response-time") == []
     assert rounds_of(coalloc.generate("thesis-oas", jobs=25, seed=1004)) == []
-    late = [replace(job, arrival=10.0 * i) for i, job in enumerate(instance.jobs)]
-    assert rounds_of(Instance(instance.platform, late)) == [0, 2]
+    for jobs, rounds in ((12, [0, 1, 2]), (13, [0, 2])):
+        instance = coalloc.generate("thesis-oas", jobs=jobs, seed=1004)
+        late = [replace(job, arrival=10.0 * i) for i, job in enumerate(instance.jobs)]
+        assert rounds_of(Instance(instance.platform, late)) == rounds
 
 
 def test_it_leaves_ends_that_are_far_to_others_at_first(monkeypatch):
