@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sampling import HERE, RESULTS, code_columns, command_of, exit_with, new_page, run_shown
-from simulator_process import AT_ONCE, LARGE, LIMIT, LUBLIN, POOL, THREE_CLUSTERS, TRACES, Sample
+from simulator_process import AT_ONCE, LARGE, LIMIT, LUBLIN, POOL, PROGRAMS, THREE_CLUSTERS, TRACES, Sample
 
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row
@@ -81,7 +81,7 @@ def samples(folder: Path, runs: int, peer: str, peer_jobs: int) -> Iterator[Samp
             if peer:
                 yield make("replay", main, policy, peer_jobs, run)
                 yield make("accasim", main, policy, peer_jobs, run, peer=peer)
-        yield make("bare", main, "easy", whole, run)
+        yield from (make(kind, main, "easy", whole, run) for kind in PROGRAMS)
         yield make("replay", main, "conservative", CONSERVATIVE_JOBS, run)
         yield make("replay", main, "easy", whole, run, offered_load=OVERLOAD)
         if main == MAIN:
@@ -89,7 +89,7 @@ def samples(folder: Path, runs: int, peer: str, peer_jobs: int) -> Iterator[Samp
             yield from (make("replay", main, "easy", NUM_HPC2N // parts, run) for parts in (4, 2))
             others = [name for name in TRACES if name != MAIN and Path(folder, TRACES[name][0]).exists()]
             yield from (make("replay", name, policy, 0, run) for name in others for policy in ("easy", "fcfs"))
-            yield from (make("bare", name, "easy", 0, run) for name in others)
+            yield from (make(kind, name, "easy", 0, run) for name in others for kind in PROGRAMS)
             yield make("replay", main, "mesd", MESD_JOBS, run, offered_load=OVERLOAD)
             yield make("first-decisions", main, "mesd", MESD_QUEUE, run)
         yield from (make("replay", name, "easy", LARGE_JOBS, run) for name in (LARGE, POOL, THREE_CLUSTERS))
@@ -144,6 +144,9 @@ def report(rows: Sequence[Row], command: str, note: str) -> str:
         "\n".join(f"- {verdict}" for verdict in verdicts(measured)),
         "## Replays",
         replay_table(measured),
+        "## Other programs of EASY",
+        program_table(measured),
+        PROGRAMS_SAID,
         "## Beside AccaSim",
         *peer_section(measured),
         pyss_sentence(),
@@ -187,6 +190,28 @@ def replay_table(measured: Mapping[Group, Sequence[Row]]) -> str:
             ]
         )
     return markdown(Table.of(heads, lines))
+
+
+def program_table(measured: Mapping[Group, Sequence[Row]]) -> str:
+    """Return one line per trace and program that shares no code with coalloc."""
+    heads = ["trace", "program", "jobs", "its CPU", "coalloc, engine CPU", "ratio", "its jobs/s", "coalloc, jobs/s"]
+    heads += ["its MB", "coalloc, MB", "same starts"]
+    lines = []
+    for (kind, trace, policy, num_jobs, load), theirs in measured.items():
+        ours = measured.get(("replay", trace, policy, num_jobs, load))
+        if kind not in PROGRAMS or not ours:
+            continue
+        theirs_cpu, ours_cpu = (min(row["engine_cpu"] for row in rows) for rows in (theirs, ours))
+        rates = [f"{engine_rate(rows):,.0f}" for rows in (theirs, ours)]
+        memory = [f"{min(row['engine_peak'] for row in rows):.0f}" for rows in (theirs, ours)]
+        times = [f"{theirs_cpu:.2f}", f"{ours_cpu:.2f}", f"{theirs_cpu / ours_cpu:.1f}"]
+        same = f"{100 * theirs[0]['same_starts']:.2f} %"
+        lines.append([trace, PROGRAMS[kind], f"{theirs[0]['jobs']:,}", *times, *rates, *memory, same])
+    return markdown(Table.of(heads, lines))
+
+
+PROGRAMS_SAID = """`bare_easy` is one loop over lists, `simpy_easy` a SimPy program in which jobs are processes. Neither
+validates starts, names nodes or computes metrics. All read the trace with coalloc, whose memory is in all columns."""
 
 
 def peer_section(measured: Mapping[Group, Sequence[Row]]) -> list[str]:

@@ -6,6 +6,7 @@ The sample comes as JSON in the only argument; what was measured goes to standar
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import logging
 import os
@@ -20,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bare_easy import easy
 
 import coalloc
 from coalloc.checker import check
@@ -54,6 +54,8 @@ MADE_UP: Mapping[str, tuple[int, ...]] = {
 """Processors of each cluster of made-up traces. Jobs have one to all of them; those of ``AT_ONCE`` arrive at 0 s."""
 CLUSTERS, CLUSTER_SIZE = 4, 60
 MESD_QUEUES = 20
+PROGRAMS: Mapping[str, str] = {"bare": "bare_easy", "simpy": "simpy_easy"}
+"""Modules of other programs of EASY, by kind."""
 LIMIT = 900.0
 """Seconds that AccaSim gets."""
 
@@ -138,10 +140,11 @@ def measured(instance: coalloc.Instance, run: Run) -> tuple[Schedule, Mapping[st
 
 
 def bare(sample: Sample) -> Row:
-    """Time the loop with nothing around it, and compare its starts with those of the engine."""
+    """Time a program with nothing around it, and compare its starts with those of the engine."""
     phases, instance = Phases(), read(sample)
     jobs = [(job.arrival, job.base_time, job.tasks, job.estimate) for job in instance.jobs]
-    starts = phases.run("engine", lambda: easy(jobs, instance.platform.num_processors))
+    program = importlib.import_module(PROGRAMS[sample.kind]).easy
+    starts = phases.run("engine", lambda: program(jobs, instance.platform.num_processors))
     ours = Engine(instance, [Partition(policy_named(sample.policy, {}))]).run().starts
     same = sum(a == b for a, b in zip(starts, ours, strict=True)) / len(jobs)
     return {**phases.row, "jobs": len(jobs), "rate": len(jobs) / phases.row["engine_cpu"], "same_starts": same}
@@ -293,6 +296,7 @@ def accasim(sample: Sample) -> Row:
 MEASURES: Mapping[str, Callable[[Sample], Row]] = {
     "replay": replay,
     "bare": bare,
+    "simpy": bare,
     "accasim": accasim,
     "first-decisions": first_decisions,
     "all-decisions": all_decisions,

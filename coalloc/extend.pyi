@@ -1,5 +1,7 @@
 """The public names of ``coalloc.extend``."""
 
+from coalloc.api.environment import environment as environment
+from coalloc.api.environment import vector_environment as vector_environment
 from coalloc.heuristics.external import ExternalPolicy as ExternalPolicy
 from coalloc.heuristics.registry import policy_named as policy_named
 from coalloc.instance.calendar import Calendar as Calendar

@@ -57,6 +57,11 @@ FILES = (
 )
 """Files and folders."""
 TESTS = (
+    "api/test_environment.py::test_regret_is_the_distance_from_the_bound",
+    "api/test_environment.py::test_the_example_trains_the_same_weights_again",
+    "api/test_environment.py::test_the_seed_decides_which_instance_comes",
+    "api/test_episodes.py::test_rewards_sum_to_the_metric_whatever_the_features",
+    "api/test_episodes.py::test_runs_in_the_engine_are_those_pass_by_pass",
     "cli/test_audit.py::test_a_log_with_a_broken_line_is_audited_without_it",
     "cli/test_audit.py::test_an_export_is_audited_and_everything_written",
     "cli/test_audit.py::test_without_a_limit_a_period_of_few_jobs_is_audited_to_the_end",

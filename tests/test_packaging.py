@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "coalloc"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
-USER_EXTRAS = ("cpsat", "dask", "plot")
+USER_EXTRAS = ("cpsat", "dask", "plot", "rl")
 OPTIONAL = [text for extra in USER_EXTRAS for text in EXTRAS[extra]]
 ROOMS = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
 

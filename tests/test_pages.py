@@ -16,12 +16,18 @@ from tests.pages import PAGES, ROOT, Block, blocks, missing, run_page, text_of
 
 WITH_CODE = [page for page in PAGES if blocks(page)]
 NOTEBOOKS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "notebooks").glob("*.ipynb"))
+OF_RL = "docs/howto/train-a-scheduler.md"
+"""The page whose code needs the extra ``rl``."""
 SHOWN_ONLY = 15
 """How many blocks there are that no test can run: they need a cluster, a trace that is not ours, or this very test."""
 
 
-@pytest.mark.parametrize("page", WITH_CODE)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.extras] if page == OF_RL else []) for page in WITH_CODE]
+)
 def test_the_blocks_of_a_page_run_and_print_what_is_shown(page, tmp_path):
+    if page == OF_RL:
+        pytest.importorskip("gymnasium", reason="the extra rl is not installed")
     found = blocks(page)
     done = run_page(page, tmp_path)
     for block, what in zip(found, done, strict=False):

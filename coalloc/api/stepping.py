@@ -487,7 +487,7 @@ class Simulation:
             start = Start(part) if isinstance(part, str) else part
             job = queue.get(start.job_id) if isinstance(start, Start) else None
             if isinstance(start, Start) and job is not None and not (start.counts or start.nodes or self._is_shared):
-                placed = _placed(state, job, room, filling)
+                placed = placed_start(state, job, room, filling)
                 if placed is None:
                     raise PolicyError(
                         f"job {quoted(job.id)} ({job.tasks} tasks) does not fit: {sum(state.free)} processors are free "
@@ -577,7 +577,7 @@ def _job_of(asked: list[str | Start | Wake]) -> str:
     return ""
 
 
-def _placed(state: State, job: Job, room: Allocation, filling: Filling | None) -> Start | None:
+def placed_start(state: State, job: Job, room: Allocation, filling: Filling | None) -> Start | None:
     """Return the start of a job where the fastest processors are free; None where it does not fit."""
     if filling is not None:
         return filling.start(job)

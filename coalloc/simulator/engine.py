@@ -315,9 +315,7 @@ class Engine:
         rules = self._pool_rules()
         if rules is None:
             return False
-        (site,) = self._sites
-        are = {"is_per_event": self._is_per_event, "are_killed": self._kill}
-        self._pool = run = PoolRun(self._instance, site.slowness, rules, site.state, **are)
+        self._pool = run = self._pool_run(rules)
         next_report = ALL if self._report is None else PASSES_PER_REPORT
         while run.go(next_report):
             if self._interrupts.have_come:
@@ -325,22 +323,42 @@ class Engine:
             if self._report is not None and run.position.instants == next_report:
                 self._report(self.position)
                 next_report += PASSES_PER_REPORT
+        self.take_over(run)
+        return True
+
+    def pool_by_hand(self) -> PoolRun | None:
+        """Return a run in the engine whose starts the caller chooses, where the whole run is possible there."""
+        return self._pool_run(None) if self._fits_pool else None
+
+    def _pool_run(self, rules: QueueRules | None) -> PoolRun:
+        """Return the run of the only site in the engine."""
+        (site,) = self._sites
+        are = {"is_per_event": self._is_per_event, "are_killed": self._kill}
+        return PoolRun(self._instance, site.slowness, rules, site.state, **are)
+
+    def take_over(self, run: PoolRun) -> None:
+        """Be where a run in the engine is that is over."""
         facts, self._pool = run.facts(), None
         self._record, self._ended = Record.of_all(facts.starts, facts.ends, facts.processors), self._num_jobs
         self._killed = set(facts.killed.tolist())
         for known in (self._present, self._running, self._ends, self._homes):
             known.clear()
         self._clock.finish(facts.now)
-        site.finish(facts.passes, facts.pass_seconds, facts.longest_pass)
-        return True
+        self._sites[0].finish(facts.passes, facts.pass_seconds, facts.longest_pass)
+
+    @property
+    def _fits_pool(self) -> bool:
+        """Whether the whole run follows from its jobs and what is decided, and has not begun."""
+        site = self._sites[0]
+        has_more = self._router or self._readiness or self._is_moldable or site.power or site.outlook
+        is_new = not self._is_disturbed and not site.num_decisions
+        return not has_more and self._is_steady and site.is_pool and is_new
 
     def _pool_rules(self) -> QueueRules | None:
         """Return the rules by which the whole run follows from its jobs; None where more matters, or it has begun."""
-        site = self._sites[0]
-        has_more = self._router or self._readiness or self._is_moldable or site.power or site.outlook
-        if has_more or not (self._is_steady and site.is_pool and not self._is_disturbed and not site.num_decisions):
+        policy = self._sites[0].policy
+        if not self._fits_pool:
             return None
-        policy = site.policy
         is_own = "queue_rules" in vars(type(policy))  # what inherits them may decide otherwise
         rules = policy.queue_rules if is_own and isinstance(policy, StatesRules) else None
         return rules if isinstance(rules, QueueRules) else None  # a policy of a user may mean something else by it

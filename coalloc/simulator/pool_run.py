@@ -7,9 +7,10 @@ stop anywhere, and asks policies in Python.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, overload
+from typing import NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from coalloc.engine import LONGEST_CALL, engine
 from coalloc.instance import Instance, Job
 from coalloc.instance.numbering import Intervals, intervals_of
 from coalloc.instance.rounding import TIME_PRECISION
+from coalloc.measures.metrics import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.rules.orders import KeyOfJob, Keys, Moment, as_queued, places_in_order
 from coalloc.rules.queues import QueueRules
 from coalloc.schedule.naming import in_order, named_takes
@@ -27,6 +29,9 @@ from coalloc.simulator.processors import Processors
 
 ALL = 2**62
 """More instants than there ever are."""
+
+CHOSEN = 4
+"""What ``pool_run.h`` calls a run whose starts somebody else chooses."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -97,14 +102,15 @@ class PoolPosition(NamedTuple):
 class PoolRun:
     """A run of an instance whose processors are equal and which has nothing but jobs; ``slowdown`` is theirs.
 
-    The orders of the rules have the keys that they have at the ``beginning``, which never change.
+    The orders of the rules have the keys that they have at the ``beginning``, which never change. Without rules
+    :meth:`choose` says which jobs start.
     """
 
     def __init__(
         self,
         instance: Instance,
         slowdown: float,
-        rules: QueueRules,
+        rules: QueueRules | None,
         beginning: Moment,
         *,
         is_per_event: bool,
@@ -118,12 +124,12 @@ class PoolRun:
         )
         factors = shares * slowdown + np.where(shares < 1.0, 1.0 - shares, 0.0)
         self._tasks = np.asarray(column(jobs, "tasks"), np.int64)
-        is_in_turn = rules.candidates is not None
-        self._made = engine().pool_run_new(
+        orders = _Orders.of(jobs, rules, beginning)
+        self._arguments = (
             len(jobs),
             len(running),
             self._num_processors,
-            {"none": 0, "any": 1, "easy": 3 if is_in_turn else 2}[rules.passing],
+            orders.passing,
             is_per_event,
             are_killed,
             base.tolerance,
@@ -134,15 +140,31 @@ class PoolRun:
             np.concatenate([self._tasks, np.array([run.job.tasks for run in running], np.int64)]),
             base_times * factors,
             estimates * factors,
-            _numbered(jobs, Keys(rules.order).at(beginning)),
-            _numbered(jobs, Keys(rules.candidates or "fcfs").at(beginning)),
+            orders.keys,
+            orders.turns,
             np.array([run.end for run in running], float),
         )
+        self._made = engine().pool_run_new(*self._arguments)
+
+    def begun(self) -> Self:
+        """Return another run of the same jobs, from its beginning."""
+        twin = copy(self)
+        twin._made = engine().pool_run_new(*self._arguments)
+        return twin
 
     def go(self, most_instants: int) -> bool:
         """Go on for a moment, up to so many instants in all; return whether jobs are still to end."""
         ended = engine().pool_run_go(self._made, LONGEST_CALL, most_instants)
         return bool(ended < self._num_jobs + len(self._running))
+
+    def choose(self, choice: int, is_possible: NDArray[np.uint8], seen: Floats) -> bool:
+        """Start a job of the window or wait, and go on to the next choice; return whether there is one.
+
+        ``pool_run.h`` says what it writes.
+        """
+        given = BOUNDED_SLOWDOWN_THRESHOLD, is_possible.size, is_possible, seen.size, seen
+        left = engine().pool_run_choose(self._made, choice, *given)
+        return bool(left)
 
     @property
     def position(self) -> PoolPosition:
@@ -181,6 +203,24 @@ class PoolRun:
         held = Intervals(np.zeros(len(holder), np.int64), first, stop)
         take, first, stop = named_takes(capacities, zeros, self._tasks[started], held, steps)
         return in_order(Intervals(started[take], first, stop))
+
+
+class _Orders(NamedTuple):
+    """How jobs pass each other, and their keys in the queue and where they pass it, as ``pool_run.h`` has it."""
+
+    passing: int
+    keys: Floats
+    turns: Floats
+
+    @classmethod
+    def of(cls, jobs: Sequence[Job], rules: QueueRules | None, beginning: Moment) -> _Orders:
+        """Return them by the rules of a queue; without, jobs are chosen from a queue in order of arrival."""
+        if rules is None:
+            return cls(CHOSEN, np.zeros(len(jobs)), np.zeros(len(jobs)))
+        keys, turns = (
+            _numbered(jobs, Keys(order).at(beginning)) for order in (rules.order, rules.candidates or "fcfs")
+        )
+        return cls({"none": 0, "any": 1, "easy": 2 + (rules.candidates is not None)}[rules.passing], keys, turns)
 
 
 def _numbered(jobs: Sequence[Job], key: KeyOfJob) -> Floats:

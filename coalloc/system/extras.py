@@ -9,6 +9,7 @@ from coalloc.documents.errors import CoallocError
 
 SOURCES: Mapping[str, str] = {
     "distributed": "coalloc[dask]",
+    "gymnasium": "coalloc[rl]",
     "matplotlib": "coalloc[plot]",
     "ortools": "coalloc[cpsat]",
     "plotly": "coalloc[plot]",

@@ -8,7 +8,7 @@ from importlib import metadata
 
 LIBRARIES = (
     *("highspy", "pyomo", "numpy", "scipy", "networkx", "pydantic", "pandas", "typer"),
-    *("pumpkin-solver", "matplotlib", "plotly", "ortools", "dask"),  # optional
+    *("pumpkin-solver", "matplotlib", "plotly", "ortools", "dask", "gymnasium"),  # optional
 )
 
 

@@ -57,6 +57,7 @@ TOPICS = {
         gantt plot.series_plot plot.power_plot plot.progress_plot
     """,
     "Extending": """
+        extend.environment extend.vector_environment
         extend.Start extend.Wake extend.State extend.Running extend.policy_named extend.ExternalPolicy
         extend.QueueOrder extend.Broker extend.Site grid.Partition extend.RegularObjective extend.PiecewiseLinear
         extend.Constraint extend.TimeBounds extend.AllowedStarts extend.Calendar extend.AllowedNodes extend.MostTasks

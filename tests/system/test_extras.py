@@ -58,6 +58,13 @@ def test_a_figure_without_the_extra_names_it():
 
 
 @pytest.mark.usefixtures("bare")
+def test_an_environment_without_the_extra_names_it():
+    instance = coalloc.example("pas-figure-3.3")
+    with pytest.raises(MissingLibrary, match=r"^environment needs gymnasium: pip install 'coalloc\[rl\]'$"):
+        coalloc.extend.environment(instance)
+
+
+@pytest.mark.usefixtures("bare")
 def test_without_child_solvers_a_proof_is_found_and_they_say_what_they_need():
     # Both jobs take one of two nodes for 10 s: the makespan is 10 s.
     assert not cpsat.is_installed()

@@ -3,7 +3,8 @@
 /* Numbers of parameters, for faults. */
 enum { JOBS = 1, RUNNING, PROCESSORS, PASSING, TOLERANCE = 7, LATEST, SHARE, ORDER, ARRIVALS, TASKS };
 enum { SECONDS = 13, ESTIMATES, KEYS, TURNS, RUNNING_ENDS };
-enum passing { NONE, ANY, EASY, EASY_IN_TURN };
+enum passing { NONE, ANY, EASY, EASY_IN_TURN, CHOSEN };
+enum { CHOICE = 1, SHORTEST, CHOICES, SEEN = 5, NUMBERS = 5, OF_JOB = 3, OF_RUNNING = 2 };
 enum { INSTANTS_UNSEEN = 64 };
 static const int64_t MOST = (int64_t)1 << 40;
 
@@ -28,7 +29,7 @@ struct pool_run {
     int64_t *heap, num_expected; /* jobs whose ends are expected */
     int64_t *started, *place_of, num_started, *steps, num_steps;
     int64_t num_instants, num_passes;
-    double pass_seconds, longest_pass;
+    double pass_seconds, longest_pass, shortest, waited, slowdowns;
     arena kept;
 };
 
@@ -121,12 +122,18 @@ static void start(pool_run *p, int64_t job) {
         end = later(limit, p->now);
     }
     p->starts[job] = p->now;
+    p->waited += p->now - p->arrivals[job];
     p->ends[job] = end;
     p->has_started[job] = 1;
     p->place_of[job] = p->num_started;
     p->steps[p->num_steps++] = p->num_started;
     p->started[p->num_started++] = job;
     hold(p, job, limit);
+}
+
+static double bounded_slowdown(const pool_run *p, int64_t job) {
+    const double run = later(p->ends[job] - p->starts[job], p->shortest);
+    return run > 0.0 ? later(1.0, (p->ends[job] - p->arrivals[job]) / run) : 1.0;
 }
 
 /* End a running job, which has a place in the order of estimates. */
@@ -136,6 +143,7 @@ static void finish(pool_run *p, int64_t place) {
     p->runs[job] = 0;
     p->free += p->tasks[job];
     p->num_ended++;
+    p->slowdowns += job < p->num_jobs ? bounded_slowdown(p, job) : 0.0;
     p->steps[p->num_steps++] = p->num_jobs + (job < p->num_jobs ? p->place_of[job] : job);
 }
 
@@ -267,6 +275,64 @@ int64_t pool_run_go(pool_run *p, double seconds, int64_t instants) {
     return p->num_ended;
 }
 
+/* ---------------------------------------------------------------- jobs that somebody else chooses */
+
+/* Return the first job in the window that fits, by its place; the size of the window where none does. */
+static int64_t first_fitting(const pool_run *p, int64_t window) {
+    for (int64_t k = 0; k < smaller(window, p->num_waiting); k++)
+        if (p->sizes[k] <= p->free) return k;
+    return window;
+}
+
+static void start_in_queue(pool_run *p, int64_t place) {
+    const size_t behind = (size_t)(p->num_waiting - place - 1) * sizeof(int64_t);
+    start(p, p->waiting[place]);
+    memmove(p->waiting + place, p->waiting + place + 1, behind);
+    memmove(p->sizes + place, p->sizes + place + 1, behind);
+    p->num_waiting--;
+}
+
+static bool is_last_instant(const pool_run *p) { return p->num_arrived == p->num_jobs && !p->num_expected; }
+
+static void show(const pool_run *p, int64_t window, uint8_t *is_possible, double *seen) {
+    double *of_job = seen + NUMBERS, *of_running = of_job + OF_JOB * window;
+    const double numbers[NUMBERS] = {p->now, (double)p->num_waiting, p->waited, p->slowdowns, (double)p->free};
+    memset(seen, 0, (size_t)(NUMBERS + (OF_JOB + OF_RUNNING) * window) * sizeof(double));
+    memset(is_possible, 0, (size_t)window);
+    memcpy(seen, numbers, sizeof(numbers));
+    for (int64_t k = 0; k < smaller(window, p->num_waiting); k++, of_job += OF_JOB) {
+        const int64_t job = p->waiting[k];
+        of_job[0] = (double)p->sizes[k], of_job[1] = p->estimates[job], of_job[2] = p->now - p->arrivals[job];
+        is_possible[k] = p->sizes[k] <= p->free;
+    }
+    for (int64_t k = 0; k < smaller(window, p->num_running); k++, of_running += OF_RUNNING) {
+        of_running[0] = later(p->running[k].end - p->now, 0.0);
+        of_running[1] = (double)p->tasks[p->running[k].job];
+    }
+    is_possible[window] = !is_last_instant(p);
+}
+
+int64_t pool_run_choose(
+    pool_run *p, int64_t choice, double shortest, int64_t num_choices, uint8_t *is_possible, int64_t num_seen,
+    double *seen) {
+    const int64_t window = num_choices - 1;
+    if (p->passing != CHOSEN) return FAULT(OUT_OF_ORDER, 0);
+    if (num_choices < 2 || num_choices > MOST) return FAULT(OUT_OF_RANGE, CHOICES);
+    if (num_seen != NUMBERS + (OF_JOB + OF_RUNNING) * window) return FAULT(OUT_OF_RANGE, SEEN);
+    if (choice > window) return FAULT(OUT_OF_RANGE, CHOICE);
+    if (!(shortest >= 0.0)) return FAULT(OUT_OF_RANGE, SHORTEST);
+    p->shortest = shortest;
+    if (choice >= 0) {
+        const bool is_start = choice < smaller(window, p->num_waiting) && p->sizes[choice] <= p->free;
+        const int64_t place = is_start || !is_last_instant(p) ? choice : first_fitting(p, window);
+        if (place < p->num_waiting && place < window && p->sizes[place] <= p->free) start_in_queue(p, place);
+        else advance(p);
+    }
+    while (first_fitting(p, window) == window && advance(p)) continue;
+    show(p, window, is_possible, seen);
+    return p->num_jobs - p->num_started;
+}
+
 int64_t pool_run_position(const pool_run *p, double now[1], int64_t counts[4]) {
     now[0] = p->now;
     counts[0] = p->num_ended, counts[1] = p->num_running, counts[2] = p->num_waiting, counts[3] = p->num_instants;
@@ -360,7 +426,7 @@ int64_t pool_run_new(
     if (num_jobs < 0 || num_jobs > MOST) return FAULT(OUT_OF_RANGE, JOBS);
     if (num_running < 0 || num_running > num_processors) return FAULT(OUT_OF_RANGE, RUNNING);
     if (num_processors < 1 || num_processors > MOST) return FAULT(OUT_OF_RANGE, PROCESSORS);
-    if (passing < NONE || passing > EASY_IN_TURN) return FAULT(OUT_OF_RANGE, PASSING);
+    if (passing < NONE || passing > CHOSEN) return FAULT(OUT_OF_RANGE, PASSING);
     const pool_run given = {
         .num_jobs = num_jobs, .num_held = num_running, .num_processors = num_processors, .passing = passing,
         .is_per_event = is_per_event, .are_killed = are_killed, .tolerance = tolerance, .latest = latest,
