@@ -214,8 +214,17 @@ class Simulation:
         if site.queue and not self._engine.can_go_on:
             raise self._engine.stuck()
         with self._watched():
-            self._site = self._engine.next_pass()
+            self._site = self._next_after(site)
         return self.state
+
+    def _next_after(self, site: Site) -> Site | None:
+        """Return which site decides next: the same one, where all that still came are jobs that wait for its queue."""
+        try:
+            return self._engine.next_pass()
+        except PolicyError:
+            if not site.queue:
+                raise
+            return site
 
     def start(self, decision: Decision) -> State:
         """Carry out a decision now, and stay at this decision point.
