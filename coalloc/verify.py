@@ -8,7 +8,7 @@ reads both files, computes everything anew from the instance, and believes nothi
 what is proved, or the first step that is not. Exit codes: 0 proved; 1 not proved; 2 a file cannot be read.
 
 Numbers of a file are exact decimals here, and every computation is one of whole numbers or fractions. Definitions:
-docs/reference-files.md; proofs of the rules, in full: docs/mathematics.md, "Certificates"; an example, and what is left
+docs/reference-files.md; proofs of the rules, in full: docs/mathematics/certificates.md; an example, and what is left
 to believe: docs/trust.md. The file is read from top to bottom:
 
 1. reading: strict JSON of bounded size, and the fields of each object;
@@ -338,7 +338,7 @@ class Clock:
     """Times in whole units: slots of ``unit`` seconds, rounded up, or ticks of continuous time, to the nearest.
 
     ``tolerance`` (s): points in time that differ by no more are equal. A tick is a power of two of seconds, and so
-    fine that rounding moves no end of a schedule by more than the tolerance (docs/mathematics.md, "Ticks").
+    fine that rounding moves no end of a schedule by more than the tolerance (docs/mathematics/tolerances.md, "Ticks").
     """
 
     def __init__(self, problem: Problem, slot: Fraction | None) -> None:

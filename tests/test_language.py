@@ -38,7 +38,6 @@ DEFERRED = (
     "errata",
     "generators",
     "grid",
-    "mathematics",
     "policies",
     "protocol",
     "reference-files",

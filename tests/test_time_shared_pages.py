@@ -11,7 +11,7 @@ from coalloc import Sharing
 from coalloc.heuristics.loras import MIXES
 from coalloc.heuristics.registry import POLICIES
 from coalloc.measures.sharing import SHARING_METRICS
-from tests.test_mathematics_page import resolve
+from tests.test_pages import resolve
 
 DOCS = Path(__file__).parents[1] / "docs"
 OVERVIEW, MODEL, LORAS, METRICS = (

@@ -185,7 +185,7 @@ def solve(
 
     Notes
     -----
-    Formulations and bounds are derived in docs/mathematics.md. OAS is section 3.2 of the thesis, PAS, CBS and JPR are
+    Formulations and bounds are derived in docs/mathematics/. OAS is section 3.2 of the thesis, PAS, CBS and JPR are
     section 3.1.
 
     Examples
@@ -517,7 +517,7 @@ def lower_bound(
 
     Notes
     -----
-    The methods are derived in docs/mathematics.md, section "Bounds".
+    The methods are derived in docs/mathematics/bounds.md.
 
     Examples
     --------

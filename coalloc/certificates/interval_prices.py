@@ -3,7 +3,7 @@
 Where costs or deadlines matter, when work is done matters as well. Between the times of a grid, sets of jobs that fit
 together fill up the time; a job chooses a duration and a start, and takes of each interval what it covers. That is a
 relaxation of every schedule. Its dual has a price per job, duration and interval, which the checker takes as a table.
-Derivation: docs/mathematics.md, "Certificates".
+Derivation: docs/mathematics/certificates.md.
 """
 
 from __future__ import annotations

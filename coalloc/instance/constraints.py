@@ -432,7 +432,7 @@ class TimeRow(Single):
 
     Notes
     -----
-    With such rows every order of the jobs fits into the horizon of a model; see docs/mathematics.md, section
+    With such rows every order of the jobs fits into the horizon of a model; see docs/mathematics/execution-model.md,
     "Horizons".
 
     Examples

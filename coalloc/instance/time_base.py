@@ -5,7 +5,7 @@ that. Exact methods therefore round each time of an instance once, to a whole nu
 two, so that whole ticks are floats, and sums and differences of them are exact: no comparison needs a tolerance.
 Rounding moves the end of a chain of n jobs by at most (n + 1) / 2 ticks, since a start is a release plus run times.
 Hence a schedule of the instance remains one in ticks, where deadlines and outages give way by the tolerance, and a
-schedule in ticks is one of the instance to the tolerance. Derivation: docs/mathematics.md, "Ticks".
+schedule in ticks is one of the instance to the tolerance. Derivation: docs/mathematics/tolerances.md, "Ticks".
 """
 
 from __future__ import annotations

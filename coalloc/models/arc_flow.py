@@ -3,7 +3,7 @@
 A bin is a path from 0 to the capacity: an item arc of its size for each item, in order of descending size, and loss
 arcs for what stays empty. Items of the same size share their arcs, so that equal items and equal bins are counted,
 never named, and the LP is as strong as the one over all patterns of a bin. A flow of whole numbers falls apart into
-paths. Equations: (A1) to (A3) of docs/mathematics.md. Source: J. M. Valerio de Carvalho, "Exact solution of
+paths. Equations: (A1) to (A3) of docs/mathematics/searches.md. Source: J. M. Valerio de Carvalho, "Exact solution of
 bin-packing problems using column generation and branch-and-bound", Annals of Operations Research 86 (1999).
 """
 

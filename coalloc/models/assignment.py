@@ -1,8 +1,8 @@
 """Assignment: which machine each job has, so that the one that works longest works least (R||Cmax).
 
-Equations: (U1) and (U2) of docs/mathematics.md. A job is on no machine on which it alone takes longer than what is
-still of interest. Source: J. K. Lenstra, D. B. Shmoys, E. Tardos, "Approximation algorithms for scheduling unrelated
-parallel machines", Mathematical Programming 46 (1990).
+Equations: (U1) and (U2) of docs/mathematics/searches.md. A job is on no machine on which it alone takes longer than
+what is still of interest. Source: J. K. Lenstra, D. B. Shmoys, E. Tardos, "Approximation algorithms for scheduling
+unrelated parallel machines", Mathematical Programming 46 (1990).
 """
 
 from __future__ import annotations

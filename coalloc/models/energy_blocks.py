@@ -3,8 +3,8 @@
 Every job is in one block of one node, within ``[begin, end)`` of that block, and blocks of a node follow each
 other; a node draws its static watts in its blocks. Which jobs precede which is decided by pairs: jobs whose
 tasks exceed the cores of a node together may not all overlap in pairs, and intervals that overlap in pairs
-share an instant. Equations: (B1) to (B11) of docs/mathematics.md. Source: the meter of PCBE, section 2.2; the pairs
-and forbidden sets follow M. Bartusch et al., "Scheduling project networks with resource constraints and time
+share an instant. Equations: (B1) to (B11) of docs/mathematics/energy.md. Source: the meter of PCBE, section 2.2; the
+pairs and forbidden sets follow M. Bartusch et al., "Scheduling project networks with resource constraints and time
 windows", Annals of Operations Research 16 (1988).
 """
 

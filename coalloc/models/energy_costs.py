@@ -8,7 +8,7 @@ and what the jobs that run already draw (:mod:`coalloc.models.energy_running`).
 
 A class is *switched* where its node has several cores: its static watts, less the idle watts that it does not draw
 then, count once while any core is busy. A node of one core is busy exactly while a task is on it, so there the
-same watts belong to the task. Equations: (J1) to (J8) of docs/mathematics.md.
+same watts belong to the task. Equations: (J1) to (J8) of docs/mathematics/energy.md.
 """
 
 from __future__ import annotations

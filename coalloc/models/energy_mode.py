@@ -3,7 +3,7 @@
 ``x[j, p, t] = 1`` when job ``j`` starts at slot ``t`` in mode ``p``. Processors, links and watts are held for
 whole slots, as the schedule says. ``y[g, t]`` is the share of slot ``t`` in which node ``g`` has a busy core: 0 or
 1, but for the slot in which the last job that runs already really ends. Equations: (J1) to (J8) of
-docs/mathematics.md. Source: the meter of PCBE, section 2.2, with errata 20 to 23.
+docs/mathematics/energy.md. Source: the meter of PCBE, section 2.2, with errata 20 to 23.
 """
 
 from __future__ import annotations

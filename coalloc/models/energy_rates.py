@@ -1,7 +1,7 @@
 """What is drawn at least while a core is busy, and what whatever runs: the watts of the energy relaxation.
 
 Nodes with watts: (L4), (L5). Clusters with power states: (L6) to (L8). Equations and why they hold:
-docs/mathematics.md, "Energy relaxation".
+docs/mathematics/energy-bounds.md, "Energy relaxation".
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Tasks are spread freely over node groups; a task on a group takes at least as long as its job would there, and draws at
 least what :mod:`coalloc.models.energy_rates` says. Jobs of one size are one job. Equations: (L1) to (L3) of
-docs/mathematics.md.
+docs/mathematics/energy-bounds.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Jobs that run already, in the models of energy: they draw until they end, or until the schedule does.
 
 A schedule is metered to the last end of its own jobs (:mod:`coalloc.power.meter`), so a running job counts for
-the lesser of its end and the makespan: (Q1) to (Q3) of docs/mathematics.md. ``model.unit`` is the unit of time, s.
+the lesser of its end and the makespan: (Q1) to (Q3) of docs/mathematics/energy.md. ``model.unit`` is the unit of
+time, s.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Which set of jobs each node holds, with what that takes at least: the rows (S1) to (S4) of docs/mathematics.md.
+"""Which set of jobs each node holds, with what that takes at least.
 
-They are for scope ``node`` and few jobs (:mod:`coalloc.rules.node_sets`), and serve the models of energy in slots
-and in continuous time. Without them the bounds stay at the area of the jobs.
+The rows are for scope ``node`` and few jobs (:mod:`coalloc.rules.node_sets`), and serve the models of energy in slots
+and in continuous time. Without them the bounds stay at the area of the jobs. Equations: (S1) to (S4) of
+docs/mathematics/energy.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 allows fixes the duration (errata 4). ``n[j, l, t, g]`` tasks are on class ``g`` then. The bandwidth (2.6)
 is concave in the tasks below a link, so ``q[j, l, t, k, i] = 1`` names their number ``i`` (errata 2): exact,
 no relaxation. Equations: (K1) to (K7), and (T1) to (T6) of :mod:`coalloc.models.time_slots`, in
-docs/mathematics.md.
+docs/mathematics/formulations.md.
 """
 
 from __future__ import annotations

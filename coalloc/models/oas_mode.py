@@ -2,7 +2,7 @@
 
 ``x[j, p, t] = 1`` when job ``j`` starts at slot ``t`` in mode ``p``. Duration, link loads and
 tasks per class of a mode are constants, so nothing is left to linearise. Equations: (C1) to
-(C3), and (T1) to (T6) of :mod:`coalloc.models.time_slots`, in docs/mathematics.md; the problem is that of
+(C3), and (T1) to (T6) of :mod:`coalloc.models.time_slots`, in docs/mathematics/formulations.md; the problem is that of
 thesis 3.2.1 (3.9) to (3.23) with errata 1 to 5.
 """
 

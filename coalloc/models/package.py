@@ -2,7 +2,7 @@
 
 A mode is an allocation vector of one job. Its execution time, link loads and tasks per
 class are constants, so the mode models PAS, CBS and JPR differ in their objectives only:
-``y[j, p] = 1`` when job ``j`` takes mode ``p``, equations (P1) to (P4) and (M4) of docs/mathematics.md.
+``y[j, p] = 1`` when job ``j`` takes mode ``p``, equations (P1) to (P4) and (M4) of docs/mathematics/packages.md.
 Source: thesis 3.1.2 (PAS) and 3.1.3.1 (CBS, JPR), errata 7 and 11.
 """
 

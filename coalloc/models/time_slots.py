@@ -3,7 +3,7 @@
 The makespan is modelled by its own profile, ``z_t = 1`` when some job still runs in slot ``t`` or
 later: ``C_max = L + sum_{t >= L} z_t`` with ``L`` a lower bound. Against ``C_max >= end_j`` this is
 stronger by the area bound, for every capacity row holds with ``z_t`` on its right-hand side.
-Equations: (T1) to (T6) of docs/mathematics.md; see "Makespan by a profile" there.
+Equations: (T1) to (T6) of docs/mathematics/formulations.md; see "Makespan by a profile" there.
 """
 
 from __future__ import annotations

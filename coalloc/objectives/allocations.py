@@ -1,7 +1,7 @@
 """Objectives of where jobs run, not of when: co-allocated jobs, used clusters, preferred levels that are not kept.
 
 Each is the sum over the jobs of a whole number that depends on the tasks in each cluster alone, so that a budget keeps
-it (:class:`coalloc.instance.constraints.Budget`). Proof: docs/mathematics.md, "Objectives of allocations".
+it (:class:`coalloc.instance.constraints.Budget`). Proof: docs/mathematics/searches.md, "Objectives of allocations".
 """
 
 from __future__ import annotations

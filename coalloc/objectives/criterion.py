@@ -74,7 +74,10 @@ class Criterion:
 
     @cached_property
     def equal_pairs(self) -> tuple[tuple[int, int], ...]:
-        """Each job with the next of its kind: some optimal schedule has it start no later (docs/mathematics.md)."""
+        """Each job with the next of its kind: some optimal schedule has it start no later.
+
+        Proof: docs/mathematics/execution-model.md, "Equal jobs".
+        """
         last: dict[int, int] = {}
         pairs = []
         for j, kind in enumerate(self.kinds):

@@ -76,7 +76,8 @@ class RegularObjective(Objective):
     is_monotone: ClassVar[bool] = False
     """Whether the cost never decreases with a later start (same end), nor with a later end (same start).
 
-    Instances that are rounded down to slots then give lower bounds (docs/mathematics.md, section "Slotting error").
+    Instances that are rounded down to slots then give lower bounds (docs/mathematics/execution-model.md, "Slotting
+    error").
     """
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 A *ramp* has a floor and then one slope: built-in costs are ramps from the first possible end on. Of any other function
 the largest convex function below it, between the first possible end and the horizon, has lines, of which one with the
-least cost as its floor is a ramp below it. Derivation: docs/mathematics.md, "Bounds".
+least cost as its floor is a ramp below it. Derivation: docs/mathematics/bounds-on-costs.md, "Prices over time".
 """
 
 from __future__ import annotations

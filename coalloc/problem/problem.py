@@ -489,7 +489,8 @@ class Problem:
         """Ticks within which every order of the jobs fits: each after the other, at its slowest, when all is there.
 
         Where rows ask for lags between jobs, or calendars let them wait, in a schedule in which nothing can start
-        earlier, at every instant after that a job runs, a lag does or one waits (docs/mathematics.md, "Horizons").
+        earlier, at every instant after that a job runs, a lag does or one waits (docs/mathematics/execution-model.md,
+        "Horizons").
         """
         last = max([*self.releases, *(busy.end for busy in (*self.busy, *self.blocks))], default=0)
         lags = sum(max(0, row.least) for row in self.rows if isinstance(row, TimeSumRow))

@@ -2,7 +2,7 @@
 
 Placed one by one a job may start too early for another that has to follow it soon. Here each starts after all those
 that have ended before it, and as early as that and the rows allow: longest paths. Jobs that then run at one time do so
-in the schedule as well, so they fit. Derivation: docs/mathematics.md, "Slotting error", rows of constraints.
+in the schedule as well, so they fit. Derivation: docs/mathematics/execution-model.md, "Slotting error".
 """
 
 from __future__ import annotations

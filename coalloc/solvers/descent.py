@@ -3,7 +3,7 @@
 The sum of the least weights of all jobs is a lower bound, and the first limit that is tried: fields of the jobs state
 it, which every method knows. Further limits are budgets, which halve what lies between the bound and the best schedule.
 A limit that is proved infeasible raises the bound, one that is kept lowers the incumbent. Each is a solve for the
-makespan that ends with its first schedule. Proof: docs/mathematics.md, "Objectives of allocations".
+makespan that ends with its first schedule. Proof: docs/mathematics/searches.md, "Objectives of allocations".
 """
 
 from __future__ import annotations

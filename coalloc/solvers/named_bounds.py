@@ -1,6 +1,6 @@
 """The lower bounds by name, which ``lower_bound(method=)`` and its messages read.
 
-Derivations: docs/mathematics.md, "Bounds".
+Derivations: docs/mathematics/bounds.md and bounds-on-costs.md.
 """
 
 from __future__ import annotations

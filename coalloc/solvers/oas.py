@@ -435,7 +435,8 @@ def _take_exact_slots(
     """Solve continuous time in slots where all its times are whole slots: there complete methods know the rows.
 
     What precedes what, by processors, links and rows, bounds differences of starts by whole slots. So the earliest
-    starts that keep to it are whole slots as well, and no others cost less (docs/mathematics.md, "Slotting error").
+    starts that keep to it are whole slots as well, and no others cost less (docs/mathematics/execution-model.md,
+    "Slotting error").
     """
     state, problem = incumbent.state, incumbent.problem
     is_searched = problem.declared.is_searched

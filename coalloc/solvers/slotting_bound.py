@@ -1,7 +1,7 @@
 """The lower edge of the certified band: the optimum of an instance rounded *down* to slots, or a bound on it.
 
-``slot * OPT_floor <= OPT_continuous`` (docs/mathematics.md, "Slotting error"): durations, arrivals and ends
-of running jobs are rounded down, and a job of no whole slot occupies nothing. The portfolio solves that
+``slot * OPT_floor <= OPT_continuous`` (docs/mathematics/execution-model.md, "Slotting error"): durations, arrivals and
+ends of running jobs are rounded down, and a job of no whole slot occupies nothing. The portfolio solves that
 problem as it solves any other; only its schedules are none of the instance, so they are never offered.
 """
 

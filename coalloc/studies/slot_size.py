@@ -2,8 +2,8 @@
 
 Every instance is solved on several grids. What a grid costs is seen three ways (errata 5): the slotted
 makespan, the makespan replayed with real ends, and that of the left-shifted schedule. What is certain is the
-band ``slot * OPT_floor <= OPT_continuous <= slot * OPT_ceil`` (docs/mathematics.md, "Slotting error"), its
-lower edge raised to the bound in continuous time where that is better. Source: thesis, section 3.2.2.1 and
+band ``slot * OPT_floor <= OPT_continuous <= slot * OPT_ceil`` (docs/mathematics/execution-model.md, "Slotting error"),
+its lower edge raised to the bound in continuous time where that is better. Source: thesis, section 3.2.2.1 and
 figures 3.14 to 3.17.
 """
 

@@ -3,7 +3,7 @@
    A member is a key, a kind of jobs at a duration; keys of what runs from the beginning, and of blocks to come, are after
    those of jobs. What a mode uses, and the room that a choice leaves, are numbers side by side in words, with a guard bit
    above each: what is taken away exceeds no limit, so a number that is too small borrows its own guard. Derivation:
-   docs/mathematics.md, "Branch and bound over extension alternatives", Running sets. */
+   docs/mathematics/exact-tree.md, "The tree". */
 
 #ifndef RUNNING_SETS_H
 #define RUNNING_SETS_H

@@ -1,7 +1,6 @@
 /* Branch and bound over running sets. Depth first, a start at a time: at the time of a level each key, a kind of jobs at
    a duration, in the order of the numbers, starts or does not, and the next time is the first end of what runs then, the
-   next arrival, or the next begin of a block. Times are ticks. Derivation: docs/mathematics.md, "Branch and bound over
-   running sets". */
+   next arrival, or the next begin of a block. Times are ticks. Derivation: docs/mathematics/exact-tree.md. */
 
 #ifndef SET_TREE_H
 #define SET_TREE_H

@@ -427,7 +427,7 @@ double timeline_window(
 }
 
 /* Demands that have no window before a time, where room is looked at up to a limit. Nor have demands for as much or more
-   and as long or longer (docs/mathematics.md, conservative backfilling). */
+   and as long or longer (docs/mathematics/simulation.md, "Reservations that move"). */
 enum { MOST_KNOWN = 32 };
 
 typedef struct {

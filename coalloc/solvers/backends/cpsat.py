@@ -344,7 +344,7 @@ def _solve_in_slots(incumbent: Incumbent) -> None:
     """Solve in ever finer slots, rounded down (or once, where all times of the instance are whole slots).
 
     The optimum of each is a bound, and its order of starts, moved left with real durations, a schedule
-    (docs/mathematics.md, "Slotting error").
+    (docs/mathematics/execution-model.md, "Slotting error").
     """
     problem = incumbent.problem
 

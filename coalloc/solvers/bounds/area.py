@@ -13,7 +13,7 @@ cutting planes: a cut is the work of one assignment of levels. At any prices
     r + (sum_j min_l d_jl (need_jl y + w_j) + R y) / (Cap y + sum_j w_j)
 
 is a bound, for every release at once, and it is computed here, so no tolerance of a solver matters.
-Derivation: docs/mathematics.md, "Bounds". Source of the cutting planes: J. Kelley, "The cutting-plane method for
+Derivation: docs/mathematics/bounds.md, "Area". Source of the cutting planes: J. Kelley, "The cutting-plane method for
 solving convex programs", Journal of the Society for Industrial and Applied Mathematics 8 (1960).
 """
 

@@ -5,7 +5,7 @@ level faster than the range counts as at the first of the range, for what fits w
 is slow, unless the job is moldable and sets are not listed; a member at a slower one counts for nothing. At any
 values mu >= 0 of the jobs, and v at least the price of every set, ``sum_j mu_j / v`` is a valid bound, where (j, l)
 costs mu_j / d_jl a tick: whatever the tolerances of the LP solver, and whenever it stops. Derivation:
-docs/mathematics.md, "Bounds".
+docs/mathematics/bounds.md, "Feasible sets".
 Source of the bound: A. Farley, "A note on bounding a class of linear programming problems, including cutting stock
 problems", Operations Research 38 (1990); of the prices that are tried: P. Wentges, "Weighted Dantzig-Wolfe
 decomposition for linear mixed-integer programming", International Transactions in Operational Research 4 (1997).

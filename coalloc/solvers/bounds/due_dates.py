@@ -3,8 +3,9 @@
 Of any set of jobs one ends at the least latest end C of the set or later, and so costs at least what the one of them
 costs that suffers least from ending at C: with lateness, C less the latest due date of the set. Sets are those of the
 jobs that are due by each due date; their areas, by dual feasible functions, say which are best, and bounds on the
-latest ends of these are those of the makespan. Derivation: docs/mathematics.md, "Bounds". Source of the sets:
-J. Carlier, "The one-machine sequencing problem", European Journal of Operational Research 11 (1982): for one machine.
+latest ends of these are those of the makespan. Derivation: docs/mathematics/bounds-on-costs.md, "Due dates". Source of
+the sets: J. Carlier, "The one-machine sequencing problem", European Journal of Operational Research 11 (1982): for one
+machine.
 """
 
 from __future__ import annotations

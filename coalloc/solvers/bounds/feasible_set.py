@@ -9,11 +9,11 @@ Modes of one duration are one level here; that loses nothing, since a solution b
 splits into one by modes. Where the sets that links allow are too many to list, links between
 jobs are dropped, which only weakens the bound, and the wide jobs are covered by themselves, with links
 (:mod:`coalloc.solvers.bounds.wide_jobs`). The LP lets a job be done at several levels;
-branching on them (:mod:`coalloc.solvers.bounds.level_branching`) does not. Derivation: docs/mathematics.md, "Bounds".
-Source: sets of activities that can run at one instant, A. Mingozzi, V. Maniezzo, S. Ricciardelli, L. Bianco, "An exact
-algorithm for the resource-constrained project scheduling problem based on a new mathematical formulation", Management
-Science 44 (1998); by column generation, P. Brucker, S. Knust, "A linear programming and constraint propagation-based
-lower bound for the RCPSP", EJOR 127 (2000).
+branching on them (:mod:`coalloc.solvers.bounds.level_branching`) does not. Derivation: docs/mathematics/bounds.md,
+"Feasible sets". Source: sets of activities that can run at one instant, A. Mingozzi, V. Maniezzo, S. Ricciardelli, L.
+Bianco, "An exact algorithm for the resource-constrained project scheduling problem based on a new mathematical
+formulation", Management Science 44 (1998); by column generation, P. Brucker, S. Knust, "A linear programming and
+constraint propagation-based lower bound for the RCPSP", EJOR 127 (2000).
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ is a lower bound on the sum of the costs, whatever the prices. Prices of process
 (:mod:`coalloc.solvers.bounds.priced_starts`) are the case ``pi_jk = tasks_j y_k``, in which jobs that do not fit beside
 each other may still run at once in parts; here they may not, and a knapsack in each cell says so. It begins at the
 prices of processors and climbs along subgradients that are averaged over the steps, with steps as long as they help.
-Derivation: docs/mathematics.md, "Prices of jobs over time". Source of the averaging: F. Barahona, R. Anbil, "The volume
-algorithm: producing primal solutions with a subgradient method", Mathematical Programming 87 (2000).
+Derivation: docs/mathematics/bounds-on-costs.md, "Prices of jobs over time". Source of the averaging: F. Barahona, R.
+Anbil, "The volume algorithm: producing primal solutions with a subgradient method", Mathematical Programming 87 (2000).
 """
 
 from __future__ import annotations

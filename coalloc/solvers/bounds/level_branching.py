@@ -3,7 +3,7 @@
 The LP of the feasible sets lets a job be done in parts at several levels. In a schedule it is not: its
 mode, and so its level, is one. So for a threshold either the job's level is at most that, or above,
 and the lesser of the two bounds is one. This is branch-and-price: every node is a column generation of
-its own, beginning with the sets of its parent. Derivation: docs/mathematics.md, "Bounds".
+its own, beginning with the sets of its parent. Derivation: docs/mathematics/bounds.md, "One level per job".
 """
 
 from __future__ import annotations

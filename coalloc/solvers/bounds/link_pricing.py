@@ -3,7 +3,7 @@
 A search by the engine (``link_pricing.c``) for the set that is worth most; whether a set fits is found as
 :mod:`coalloc.solvers.bounds.link_sets` finds it, by trying allocations. Most sets are never tried: their jobs could not
 bring more than what is known, or two of them do not fit beside each other; and what was found of a set is remembered
-from one pricing to the next. Derivation: docs/mathematics.md, "Bounds".
+from one pricing to the next. Derivation: docs/mathematics/bounds.md, "Pricing by search".
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ links and no memory. Here a set of (job, level) fits when some choice of one mod
 level, in whatever shape, overloads no class, no link and no memory. While all such sets of a suffix are few, they are
 listed, and pricing is a product of a matrix and a vector; beyond, it is a search
 (:mod:`coalloc.solvers.bounds.link_pricing`).
-Derivation: docs/mathematics.md, "Bounds".
+Derivation: docs/mathematics/bounds.md, "Sets with links".
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ at 0, that is
     sum_{i<j} min(a_j mu_i, a_i mu_j) + sum_j a_j mu_j / 2,
 
 concave in mu: an LP, whose rows are the sets, separated by the pricing of the feasible sets. Derivation:
-docs/mathematics.md, "Bounds". Source: mean busy times, M. Goemans, M. Queyranne, A. Schulz, M. Skutella, Y. Wang,
-"Single machine scheduling with release dates", SIAM Journal on Discrete Mathematics 15 (2002).
+docs/mathematics/bounds-on-costs.md, "Mean busy times". Source: mean busy times, M. Goemans, M. Queyranne, A. Schulz, M.
+Skutella, Y. Wang, "Single machine scheduling with release dates", SIAM Journal on Discrete Mathematics 15 (2002).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The tasks that ask for at least m MB each are, at any instant, no more on a node than m goes into its memory. So the
 jobs that do, by themselves, on so many processors of each class and with memory forgotten, are a relaxation: every
 schedule of the problem has one of them in it that ends no later. Bounds that know processors only learn of memory
-this way. Derivation: docs/mathematics.md, "Bounds".
+this way. Derivation: docs/mathematics/bounds.md, "Memory".
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 A job after which ``after`` others come on its processor delays each of them by its duration there. So where costs rise
 by the same ``slope`` a tick for every job, it adds ``after * slope`` durations to what it costs at its release, and
 jobs assigned to positions at least cost are a schedule of least cost. Where the durations of all jobs are in the same
-proportions, the longest job has the position at which a tick costs least. Derivation: docs/mathematics.md, "Bounds".
-Sources: W. Horn, "Minimizing average flow time with parallel machines", Operations Research 21 (1973); J. Bruno, E.
-Coffman, R. Sethi, "Scheduling independent tasks to reduce mean finishing time", Communications of the ACM 17 (1974).
+proportions, the longest job has the position at which a tick costs least. Derivation:
+docs/mathematics/bounds-on-costs.md, "Positions". Sources: W. Horn, "Minimizing average flow time with parallel
+machines", Operations Research 21 (1973); J. Bruno, E. Coffman, R. Sethi, "Scheduling independent tasks to reduce mean
+finishing time", Communications of the ACM 17 (1974).
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ prices ``y_qk >= 0`` of a tick of resource q in cell k of the time, and 0 after 
 is a lower bound on the sum of the costs, whatever the prices. On a piece between two instants at which s or s + d
 enters another cell the inner function is linear, but for the kink of the ramp: it is least at one of those instants,
 and no later than where the ramp alone exceeds what the job would pay at its release. Times are ticks after the first
-release, costs are above what each job costs alone. Derivation: docs/mathematics.md, "Prices over time". Source: the
-Lagrangian of the time-indexed relaxation, M. van den Akker, C. Hurkens, M. Savelsbergh, "Time-indexed formulations for
-machine scheduling problems: column generation", INFORMS Journal on Computing 12 (2000).
+release, costs are above what each job costs alone. Derivation: docs/mathematics/bounds-on-costs.md, "Prices over time".
+Source: the Lagrangian of the time-indexed relaxation, M. van den Akker, C. Hurkens, M. Savelsbergh, "Time-indexed
+formulations for machine scheduling problems: column generation", INFORMS Journal on Computing 12 (2000).
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ What the jobs pay at their cheapest starts (:mod:`coalloc.solvers.bounds.priced_
 every job's minimum smoothed at a temperature (a soft minimum over its starts) it is differentiable, and a quasi-Newton
 method climbs fast; the temperature falls, and each time the bound itself is computed at the prices found: so it holds
 whatever the method does. A refinement halves the cells between which prices differ most, and begins with the prices of
-the coarser ones. Derivation: docs/mathematics.md, "Prices over time". Sources: Y. Nesterov, "Smooth minimization of
-non-smooth functions", Mathematical Programming 103 (2005); R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory
-algorithm for bound constrained optimization", SIAM Journal on Scientific Computing 16 (1995).
+the coarser ones. Derivation: docs/mathematics/bounds-on-costs.md, "Prices over time". Sources: Y. Nesterov, "Smooth
+minimization of non-smooth functions", Mathematical Programming 103 (2005); R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A
+limited memory algorithm for bound constrained optimization", SIAM Journal on Scientific Computing 16 (1995).
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ durations fill the time of a processor. Each processor serves a *pattern*: jobs,
 durations add up to the time that there is. To exclude an end, values of tasks are looked for at which the jobs are
 worth more, at their least valuable levels, than the patterns of all processors can be: an LP whose rows are patterns,
 found by knapsacks over time. At any values from 0 on the two sides are compared in whole numbers, so no tolerance of a
-solver matters. Derivation: docs/mathematics.md, "Bounds". Source of patterns as columns: P. Gilmore, R. Gomory, "A
-linear programming approach to the cutting-stock problem", Operations Research 9 (1961); the values are a dual feasible
-function of durations, the best that there is.
+solver matters. Derivation: docs/mathematics/bounds.md, "Processor patterns". Source of patterns as columns: P. Gilmore,
+R. Gomory, "A linear programming approach to the cutting-stock problem", Operations Research 9 (1961); the values are a
+dual feasible function of durations, the best that there is.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Speeds are the distinct effective powers, fastest first. At a level a job may us
 Sets of tasks, each bound to a prefix, fit on the processors exactly when every prefix has room for the
 tasks bound to it or to a shorter one (Hall's theorem; the prefixes are nested). So all that matters of
 a job at a level is its ``needs``: how many processors it takes of each prefix. Derivation:
-docs/mathematics.md, "Bounds".
+docs/mathematics/bounds.md, "Speed levels and prefixes".
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The LP of the feasible sets (:mod:`coalloc.solvers.bounds.feasible_set`) covers every job. In the midst of a schedule
 some are done and others are in part: with these shares on the right-hand side its dual has the prices that say most of
 what is left. They hold at every instant, of every schedule, for which sets fit together does not depend on it.
-Derivation: docs/mathematics.md, "Branch and bound over extension alternatives".
+Derivation: docs/mathematics/exact-tree.md, "Bounds of a node".
 """
 
 from __future__ import annotations

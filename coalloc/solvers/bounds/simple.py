@@ -1,6 +1,6 @@
 """Simple lower bounds, in ticks: longest job and packing on the latest end, squashed area on the sum of ends.
 
-Derivations: docs/mathematics.md, "Bounds". All hold for slots, rounded up or down, and for seconds.
+Derivations: docs/mathematics/bounds.md. All hold for slots, rounded up or down, and for seconds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What jobs pay at prices with every minimum over starts smoothed: differentiable, which a climb to good prices needs.
 
 The engine walks the starts anew at each evaluation, which needs no memory and looks only where a job may be cheapest.
-Derivation: docs/mathematics.md, "Prices over time".
+Derivation: docs/mathematics/bounds-on-costs.md, "Prices over time".
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 How long a job takes depends on the slowest class that it uses alone: its *speed level*. The tasks of the jobs at a
 level or a faster one are on the classes of that level: there is room for them, and their number is a sum of the
 tasks of some of the jobs. At any prices of these rooms, a job costs at least its time and what its tasks pay at the
-best of its levels. The best prices are the duals of the LP. Derivation: docs/mathematics.md, "Packages without a MIP".
+best of its levels. The best prices are the duals of the LP. Derivation: docs/mathematics/packages.md, "Bounds".
 """
 
 from __future__ import annotations

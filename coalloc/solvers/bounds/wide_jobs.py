@@ -4,7 +4,7 @@ A rigid job of more than a third of the processors is wide. It needs several clu
 beside it, and two at a time are few enough sets to list where all sets of all jobs are too many
 (:mod:`coalloc.solvers.bounds.link_sets`). Covering the wide jobs alone is a relaxation, and so its bound is valid.
 Whether two fit is a sum over clusters: what each cluster can hold of both, given its capacity and links.
-Derivation: docs/mathematics.md, "Bounds".
+Derivation: docs/mathematics/bounds.md, "Wide jobs".
 """
 
 from __future__ import annotations

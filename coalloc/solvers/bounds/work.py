@@ -1,7 +1,7 @@
 """The work bound, in ticks: the work of jobs on the processors that they may use, with the tails of all releases.
 
 In slots, with scope ``cluster``, the bound of the two-level grid study, equation (3), as errata 29 has it, for every
-set of sites that some job is not too large for. Derivation: docs/mathematics.md, "Bounds".
+set of sites that some job is not too large for. Derivation: docs/mathematics/bounds.md, "Work".
 """
 
 from __future__ import annotations

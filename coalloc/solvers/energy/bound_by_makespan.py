@@ -5,8 +5,8 @@ For schedules with a makespan in ``[low, high]`` a linear programme spreads task
 arrived late, or not yet, leaves cores idle. Its right-hand sides are linear in the makespan M, so any prices
 of its rows give a line L(M) below the energy of all these schedules. EDP is at least the least of M L(M), in closed
 form; the span of the smallest bound is halved until it meets what is known. Equations: (D1) to (D5) of
-docs/mathematics.md. Source of the argument: A. Geoffrion, "Lagrangean relaxation for integer programming",
-Mathematical Programming Study 2 (1974).
+docs/mathematics/energy-bounds.md. Source of the argument: A. Geoffrion, "Lagrangean relaxation for integer
+programming", Mathematical Programming Study 2 (1974).
 """
 
 from __future__ import annotations

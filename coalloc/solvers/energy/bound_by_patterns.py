@@ -4,8 +4,8 @@ A *pattern* of a node says how many jobs of each kind it holds. Jobs of a kind t
 at about the same time; every pattern gets the first of them to arrive. So there are few patterns where sets of jobs
 (:mod:`coalloc.solvers.energy.bound_by_sets`) would be too many, and a linear programme chooses one for each node.
 Unlike areas (:mod:`coalloc.solvers.energy.bound_by_makespan`) patterns know that the jobs of a core follow each other
-whole. Equations: (D7) and (D8) of docs/mathematics.md. Source: P. Gilmore, R. Gomory, "A linear programming approach
-to the cutting-stock problem", Operations Research 9 (1961).
+whole. Equations: (D7) and (D8) of docs/mathematics/energy-bounds.md. Source: P. Gilmore, R. Gomory, "A linear
+programming approach to the cutting-stock problem", Operations Research 9 (1961).
 """
 
 from __future__ import annotations

@@ -462,7 +462,10 @@ class EnergyRun:
         return None
 
     def _horizon(self, makespan_limit: float | None) -> float:
-        """Return ticks within which an optimal schedule ends: see "Horizon" of docs/mathematics.md."""
+        """Return ticks within which an optimal schedule ends.
+
+        Proof: docs/mathematics/energy.md, "Horizon of energy models".
+        """
         known, longest = self.best_within(makespan_limit), makespan_limit
         if self.costs.idle > 0.0 and known is not None:
             worth = (known.joules - least_joules(self.problem, self.costs)) / self.costs.idle

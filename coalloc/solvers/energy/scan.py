@@ -1,4 +1,4 @@
-"""EDP certified by a scan over makespans: docs/mathematics.md, "Pareto front and EDP"."""
+"""EDP certified by a scan over makespans: docs/mathematics/energy.md, "Pareto front and EDP"."""
 
 from __future__ import annotations
 

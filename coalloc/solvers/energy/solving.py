@@ -2,7 +2,7 @@
 
 Slotted problems go to the mode model; continuous time, with jobs within nodes, to the model of
 blocks. Energy counts idle watts until the makespan, as the meter does with ``idle="always"``. EDP is certified by
-a scan over makespans (:mod:`coalloc.solvers.energy.scan`). Derivations: docs/mathematics.md, "Energy".
+a scan over makespans (:mod:`coalloc.solvers.energy.scan`). Derivations: docs/mathematics/energy.md.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ A node has placed some jobs. It is given up where what is placed and the bound o
 best package, where a job of the rest fits nowhere any more, or where the same was left for less. A search that
 comes to its end has proven the best package, or that there is none; its work is counted in allocations tried.
 What jobs cost, and in which order they are placed, is said by :class:`PackageCosts`. Derivation:
-docs/mathematics.md, "Packages without a MIP". Jobs as tasks and clusters as agents make it a generalised assignment
-problem: G. Ross, R. Soland, "A branch and bound algorithm for the generalized assignment problem", Mathematical
-Programming 8 (1975); bounds and allocations are our own.
+docs/mathematics/packages.md, "Packages without a MIP". Jobs as tasks and clusters as agents make it a generalised
+assignment problem: G. Ross, R. Soland, "A branch and bound algorithm for the generalized assignment problem",
+Mathematical Programming 8 (1975); bounds and allocations are our own.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A stage ends at an instant, the same for all. Each schedule that has come so far
 (:mod:`coalloc.solvers.search.plans`), or on one pool by knapsacks (:mod:`coalloc.solvers.search.knapsack_growth`);
 of all that this gives, those survive whose started jobs are worth most. The dual prices are those of a bound: at those
 no tick can be worth more than 1, so what a schedule falls short of that is ticks by which it must end after the bound
-(docs/mathematics.md, "Serial schedules"). That guides, and proves nothing: whoever is dropped might have become the
+(docs/mathematics/searches.md, "Beam search"). That guides, and proves nothing: whoever is dropped might have become the
 best, and no bound is drawn from it.
 Source: P. Ow, T. Morton, "Filtered beam search in scheduling", International Journal of Production Research 26 (1988);
 that several plans go on from one schedule: D. Aldous, U. Vazirani, "Go with the winners algorithms", FOCS (1994).

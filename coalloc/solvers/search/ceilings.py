@@ -1,7 +1,7 @@
 """The latest ends by which a tree searches for a schedule: its ceilings, ticks, and what is proven once it found none.
 
 A search that is free of others may also ask for one kind of jobs in the first half of the schedule.
-Derivation: docs/mathematics.md, "Branch and bound over extension alternatives" and "First half".
+Derivation: docs/mathematics/exact-tree.md, "Ceilings" and "Bounds of a node".
 """
 
 from __future__ import annotations

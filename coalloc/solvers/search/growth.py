@@ -4,8 +4,8 @@ At every instant at which something ends or arrives, what fits is started. By a 
 each at its most efficient level first; a level below the plan's threshold has to wait, so that fast processors are left
 to the jobs that gain by them. On one pool of equal processors a knapsack over those that are free chooses, of all jobs
 that wait, those that are worth most together. Parallel generation: R. Kolisch, "Serial and parallel
-resource-constrained project scheduling methods revisited", EJOR 90 (1996). Knapsacks: docs/mathematics.md, "Serial
-schedules".
+resource-constrained project scheduling methods revisited", EJOR 90 (1996). Knapsacks: docs/mathematics/searches.md,
+"Beam search".
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ over the processors that are free chooses, of all jobs that wait, those that are
 differ from the work of jobs it leaves nothing idle as long as there is enough to choose from. What a job is worth is
 blurred, and leans to wide or long ones, or to those that end when something else does; so one schedule goes on
 in many ways, of which a beam search (:mod:`coalloc.solvers.search.beam_search`) keeps the best. Derivation:
-docs/mathematics.md, "Serial schedules".
+docs/mathematics/searches.md, "Beam search".
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """One tree searched in several threads, each on a part of it: the engine releases the lock of Python while it searches.
 
 Each thread has a tree of its own, with prices. One thread begins. From then on all search in rounds, at the ends of
-which schedules are exchanged. A thread that has seen its part receives the open branch nearest to the root of the one
-that has searched its own for longest (``set_tree_sharing.c``). Running sets and the memory of nodes are common to all,
-and a round is a fixed time, so that no thread waits for others. Where work is limited the search has to repeat exactly:
-a round is a fixed number of nodes, and each thread has sets and a memory of its own.
-Derivation: docs/mathematics.md, "Parallel search".
+which schedules are exchanged. A thread that has seen its part receives the last open branch, large enough for a round,
+of the one that has searched its own for longest (``set_tree_sharing.c``). Running sets and the memory of nodes are
+common to all, and a round is a fixed time, so that no thread waits for others. Where work is limited the search has to
+repeat exactly: a round is a fixed number of nodes, and each thread has sets and a memory of its own.
+Derivation: docs/mathematics/exact-trees.md, "Parallel search".
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ becomes is looked up: there are few thousands of them where there are millions o
 (:mod:`coalloc.solvers.search.set_tables`). Nodes are bounded at some dozen prices: now and then the search looks along
 its path for what is left at each node of each job, and where the prices that are best for that show that nothing better
 can follow, all nodes are bounded at these as well (:mod:`coalloc.solvers.bounds.remainder_prices`).
-Derivation: docs/mathematics.md, "Branch and bound over running sets".
+Derivation: docs/mathematics/exact-tree.md.
 Source: J. Stinson, E. Davis, B. Khumawala, "Multiple resource-constrained scheduling using branch and bound", AIIE
 Transactions 10 (1978); E. Demeulemeester, W. Herroelen, "A branch-and-bound procedure for the multiple
 resource-constrained project scheduling problem", Management Science 38 (1992).

@@ -1,7 +1,7 @@
 """What keeps kinds of jobs from starting, as the engine sees it: lags, kinds that never run together, calendars.
 
 All of them forbid starts that are too early, or at the wrong time, and never ask for one by an instant
-(docs/mathematics.md, "Branch and bound over running sets", Waits).
+(docs/mathematics/exact-tree.md, "The tree").
 """
 
 from __future__ import annotations

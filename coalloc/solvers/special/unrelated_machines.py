@@ -3,8 +3,8 @@
 Where nothing is shared and all jobs are there at once, only which node each has counts. The LP of the assignment is a
 bound; its solution leaves fewer jobs open than there are machines, and rounded, then improved by moves and swaps, it
 is a schedule near it. The same model in whole numbers closes what is left (:mod:`coalloc.models.assignment`).
-Derivation: docs/mathematics.md, "Unrelated machines". Source: J. K. Lenstra, D. B. Shmoys, E. Tardos, "Approximation
-algorithms for scheduling unrelated parallel machines", Mathematical Programming 46 (1990).
+Derivation: docs/mathematics/searches.md, "Unrelated machines". Source: J. K. Lenstra, D. B. Shmoys, E. Tardos,
+"Approximation algorithms for scheduling unrelated parallel machines", Mathematical Programming 46 (1990).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/mathematics.md says what the code does: names, constants, equation numbers, components."""
+"""The pages of docs/mathematics describe the code: names, constants, equation numbers, components, lengths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from coalloc.testing.constraints import Lag
 from tests.test_pages import resolve
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "mathematics").glob("*.md"))}
+ALL_PAGES = "\n".join(PAGES.values())
+ENGINE = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "coalloc" / "engine" / "src").glob("*.[ch]")}
+MOST_WORDS = {"README.md": 600}
+"""Words of a page, at most, where that is not 3,000."""
 OUR_NUMBERS = r"\(([ATCKPNMJBLRSDGF]\d+)\)"
 """Equation numbers that are ours; (E) numbers are of the execution model, others of the sources."""
 MATHS = re.compile(r"```math\n.*?\n```", re.DOTALL)
@@ -30,28 +34,42 @@ INLINE_MATHS = re.compile(r"\$[^$\n]+\$")
 
 
 def section(title: str) -> str:
-    """Return the text under a heading, up to the next of its level or above."""
+    """Return the text under a heading of one of the pages, up to the next of its level or above."""
     level = title.partition(" ")[0]
-    assert f"\n{title}\n" in PAGE, f"the page has no heading {title!r}"
-    return re.split(rf"\n#{{2,{len(level)}}} ", PAGE.split(f"\n{title}\n", 1)[1])[0]
+    assert ALL_PAGES.count(f"\n{title}\n") == 1, f"the pages do not have one heading {title!r}"
+    return re.split(rf"\n#{{1,{len(level)}}} ", ALL_PAGES.split(f"\n{title}\n", 1)[1])[0]
 
 
-def table(title: str) -> list[list[str]]:
-    """Return the cells of the table under a heading, without its head."""
-    lines = [line for line in section(title).splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+def rows(text: str, head: str) -> list[list[str]]:
+    """Return the cells of the table with a head."""
+    assert f"\n{head}\n" in text, head
+    lines = text.split(f"\n{head}\n", 1)[1].split("\n\n", maxsplit=1)[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 
 
-def test_every_symbol_has_a_unit_and_a_name_in_code():
-    for symbol, meaning, unit, names in table("## Symbols"):
+def exists(name: str) -> bool:
+    """Return whether the engine has a file, a name, or a member of a structure."""
+    return name in ENGINE or all(re.search(rf"\b{part}\b", "".join(ENGINE.values())) for part in name.split("."))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_can_be_read_at_once(page):
+    assert len(PAGES[page].split()) <= MOST_WORDS.get(page, 3000)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_symbol_has_a_unit_and_a_name_in_code(page):
+    for symbol, meaning, unit, names in rows(PAGES[page], "| symbol | meaning | unit | name in code |"):
         assert symbol.startswith("$"), symbol
         assert meaning, symbol
         assert unit, symbol
-        assert re.search(r"`coalloc(\.\w+)+`", names), symbol
+        in_engine = [name for name in re.findall(r"`(?!coalloc\.|model\.)([^`]+)`", names) if not exists(name)]
+        assert "`" in names, symbol
+        assert in_engine == [], symbol  # tests/test_pages.py checks names of Python
 
 
 def test_the_constants_have_the_values_that_the_page_gives():
-    constants = table("## Tolerances and proofs")
+    constants = rows(section("## Constants"), "| constant | value | guarantee |")
     assert len(constants) >= 10
     for name, value, _ in constants:
         assert resolve(name.strip("`")) == float(value), name
@@ -61,7 +79,7 @@ def test_the_models_and_the_page_number_the_same_equations():
     package = ROOT / "coalloc"
     modules = [*(package / "models").glob("*.py"), *(package / "solvers" / "energy").glob("bound_by_*.py")]
     in_code = set(re.findall(OUR_NUMBERS, "\n".join(path.read_text(encoding="utf-8") for path in modules)))
-    on_page = {number for block in MATHS.findall(PAGE) for number in re.findall(rf"&& {OUR_NUMBERS}", block)}
+    on_page = {number for block in MATHS.findall(ALL_PAGES) for number in re.findall(rf"&& {OUR_NUMBERS}", block)}
     assert in_code == on_page
 
 
@@ -126,13 +144,13 @@ def built_for_energy(section_title: str) -> Iterator[pyo.ConcreteModel]:
             yield coalloc.build_model(two_equal_nodes(), objective="energy", slot=50.0, scope=scope)
 
 
-@pytest.mark.parametrize("title", ["### OAS energy mode", "### OAS energy blocks", "### Energy relaxation"])
+@pytest.mark.parametrize("title", ["## OAS energy mode", "## OAS energy blocks", "## Energy relaxation"])
 def test_the_page_names_the_components_of_the_models_of_energy_and_no_others(title):
     models = list(built_for_energy(title))
     components = {c.name for model in models for c in model.component_objects(descend_into=False)}
     on_page = named(section(title))
     if "OAS" in title:
-        shared = named(section("### Notation of the energy models"))
+        shared = named(section("## Notation of the energy models"))
         assert shared & on_page <= {"makespan", "y"}
         on_page |= shared
     assert on_page == components
@@ -141,7 +159,7 @@ def test_the_page_names_the_components_of_the_models_of_energy_and_no_others(tit
 
 def built(section_title: str) -> Iterator[pyo.ConcreteModel]:
     """Yield the models of a section, one for each objective or treatment of links."""
-    model, _, formulation = section_title.removeprefix("### ").lower().partition(" ")
+    model, _, formulation = section_title.removeprefix("## ").lower().partition(" ")
     if model == "oas":
         for objective in ("makespan", "total-response-time"):
             yield coalloc.build_model(three_clusters(), formulation=formulation, slot="50%", objective=objective)
@@ -162,19 +180,19 @@ def named(text: str) -> set[str]:
 @pytest.mark.parametrize(
     "title",
     [
-        "### OAS mode",
-        "### OAS count",
-        "### OAS node",
-        "### PAS mode",
-        "### PAS node",
-        "### CBS",
-        "### JPR",
+        "## OAS mode",
+        "## OAS count",
+        "## OAS node",
+        "## PAS mode",
+        "## PAS node",
+        "## CBS",
+        "## JPR",
     ],
 )
 def test_the_page_names_the_components_of_each_model_and_no_others(title):
     on_page = named(section(title))
-    if title in ("### OAS mode", "### OAS count"):
-        shared = named(section("### Notation of the time-slot models")) - {"x", "w"}
+    if title in ("## OAS mode", "## OAS count"):
+        shared = named(section("## Notation of the time-slot models")) - {"x", "w"}
         assert shared == {"objective", "z", "monotone", "still_running", "running", "running_if_covered", "packing"}
         on_page |= shared
     models = list(built(title))
@@ -194,19 +212,19 @@ def test_the_page_names_what_a_scope_adds_to_a_model():
             for scope in ("platform", "cluster")
         )
         added = {c.name for c in restricted.component_objects()} - {c.name for c in free.component_objects()}
-        assert added == named(section("### Scope"))
+        assert added == named(section("## Scope"))
 
 
 @pytest.mark.parametrize(
     ("title", "constraint", "formulations", "others"),
     [
         (
-            "### Objectives and constraints",
+            "## Objectives and constraints",
             Lag(("end", "J1"), ("start", "J1"), 100.0),
             ("count", "node"),
             {"greatest", "no_greater"},
         ),
-        ("### Clusters of several jobs", SameCluster(("J1",)), ("mode",), set()),
+        ("## Clusters of several jobs", SameCluster(("J1",)), ("mode",), set()),
     ],
 )
 def test_the_page_names_what_a_constraint_adds_to_a_model(title, constraint, formulations, others):
@@ -231,7 +249,7 @@ def _size(component: Any) -> int:
 
 def test_inline_maths_survives_markdown():
     # GitHub takes away a backslash before punctuation, and reads < as the start of a tag, outside of ```math blocks.
-    text = CODE.sub("", MATHS.sub("", PAGE))
+    text = CODE.sub("", MATHS.sub("", ALL_PAGES))
     inline = INLINE_MATHS.findall(text)
     assert len(inline) > 100
     assert [maths for maths in inline if re.search(r"\\[^A-Za-z]|<|>", maths)] == []
