@@ -38,7 +38,6 @@ DEFERRED = (
     "errata",
     "generators",
     "grid",
-    "policies",
     "protocol",
     "reference-files",
     "results",
