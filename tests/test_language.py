@@ -37,7 +37,6 @@ DEFERRED = (
     "energy",
     "errata",
     "generators",
-    "grid",
     "protocol",
     "reference-files",
     "results",
