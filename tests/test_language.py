@@ -36,7 +36,6 @@ DEFERRED = (
     "bench",
     "energy",
     "errata",
-    "generators",
     "protocol",
     "reference-files",
     "results",
