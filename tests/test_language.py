@@ -39,7 +39,6 @@ DEFERRED = (
     "results",
     "simulation",
     "sources",
-    "studies",
     "swf",
 )
 """Long pages that are still in the old English."""
