@@ -33,13 +33,10 @@ TERM = re.compile(rf"\b(?:{'|'.join(TERMS)})\b", re.IGNORECASE)
 ALLOWED = {"docs/glossary.md": {"base time", "compaction"}}
 """Old terms that a page may name: the glossary has synonyms of other texts."""
 DEFERRED = (
-    "bench",
-    "protocol",
     "reference-files",
     "results",
     "simulation",
     "sources",
-    "swf",
 )
 """Long pages that are still in the old English."""
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`|<!--.*?-->|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
