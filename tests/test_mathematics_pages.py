@@ -31,6 +31,7 @@ OUR_NUMBERS = r"\(([ATCKPNMJBLRSDGF]\d+)\)"
 MATHS = re.compile(r"```math\n.*?\n```", re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 INLINE_MATHS = re.compile(r"\$[^$\n]+\$")
+REFERENCE = re.compile(r'docs/mathematics/([\w.-]+\.md)(?:, "([^"]+)")?')
 
 
 def section(title: str) -> str:
@@ -81,6 +82,16 @@ def test_the_models_and_the_page_number_the_same_equations():
     in_code = set(re.findall(OUR_NUMBERS, "\n".join(path.read_text(encoding="utf-8") for path in modules)))
     on_page = {number for block in MATHS.findall(ALL_PAGES) for number in re.findall(rf"&& {OUR_NUMBERS}", block)}
     assert in_code == on_page
+
+
+def test_sources_refer_to_pages_and_headings_that_exist():
+    sources = [p for pattern in ("*.py", "src/*.[ch]") for p in (ROOT / "coalloc").rglob(pattern)]
+    text = {str(path): " ".join(re.sub(r"\n\s*", " ", path.read_text(encoding="utf-8")).split()) for path in sources}
+    found = [(path, *match) for path, of in text.items() for match in REFERENCE.findall(of)]
+    assert len(found) > 50
+    wrong = [(path, page) for path, page, _ in found if page not in PAGES]
+    wrong += [(path, t) for path, page, t in found if t and not re.search(rf"^#+ {re.escape(t)}\b", PAGES[page], re.M)]
+    assert wrong == []
 
 
 def three_clusters() -> Instance:
