@@ -9,6 +9,8 @@ from coalloc.measures.metrics import metrics_of as metrics_of
 from coalloc.measures.sharing import sharing_metrics as sharing_metrics
 from coalloc.measures.usage import series as series
 from coalloc.power.meter import Energy as Energy
+from coalloc.schedule import Failure as Failure
+from coalloc.schedule import InterruptedRun as InterruptedRun
 from coalloc.simulator.result import SimulationResult as SimulationResult
 from coalloc.solvers.result import ModelSize as ModelSize
 from coalloc.solvers.result import SolvedLevel as SolvedLevel

@@ -37,7 +37,7 @@ def support_table() -> str:
     rows: dict[tuple[str, frozenset[str]], list[str]] = {}
     for method, supported in supported_features():
         function, _, detail = method.partition(": ")
-        rows.setdefault((function, supported), []).append(detail)
+        rows.setdefault((function, supported.intersection(FEATURES)), []).append(detail)
     lines = [f"| method | {' | '.join(f'`{feature}`' for feature in FEATURES)} |", "|---" * (len(FEATURES) + 1) + "|"]
     for (function, supported), details in rows.items():
         method = ": ".join(filter(None, (function, ", ".join(details))))

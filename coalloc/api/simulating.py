@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from coalloc.api.stepping import ReportPosition, Simulation
 from coalloc.documents.arguments import Seed, public
 from coalloc.instance import Instance
+from coalloc.schedule import Failure
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Position
 from coalloc.simulator.policy import Policy
@@ -20,6 +22,8 @@ def simulate(
     instance: Instance,
     policy: str | Policy | Broker,
     *,
+    failures: Sequence[Failure] = (),
+    requeue: bool = True,
     passes: Passes = "batch",
     kill: bool = False,
     seed: Seed = 0,
@@ -38,6 +42,10 @@ def simulate(
     policy : str or Policy or Broker
         A name of ``coalloc.policies()``, a custom ``coalloc.Policy``, or a custom ``coalloc.extend.Broker``, which
         assigns every job to a site when it arrives.
+    failures : sequence of coalloc.results.Failure, default ()
+        Failures of nodes, which no policy knows in advance (docs/simulation.md).
+    requeue : bool, default True
+        Whether a job whose node fails joins the queue again, and starts anew; otherwise it is killed.
     passes : {"batch", "per-event"}, default "batch"
         ``"batch"``: one scheduling pass after all ends, arrivals and wake-ups of a point in time. ``"per-event"``: a
         pass after every event, arrivals before ends; a job whose estimated end has come counts as finished if it ends
@@ -97,6 +105,8 @@ def simulate(
     simulation = Simulation(
         instance,
         policy,
+        failures=failures,
+        requeue=requeue,
         passes=passes,
         kill=kill,
         seed=seed,

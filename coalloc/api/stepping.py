@@ -17,10 +17,11 @@ from coalloc.heuristics.registry import policy_named
 from coalloc.heuristics.snapshots import snapshot
 from coalloc.instance import CoallocError, Instance, Job, UnsupportedFeature, as_resources
 from coalloc.problem.allocation import Allocation, Scope
+from coalloc.schedule import Failure
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.decisions import Start, Wake, shown
 from coalloc.simulator.engine import PolicyError, Position
-from coalloc.simulator.policy import ChoosesShapes, Copying, Policy, State
+from coalloc.simulator.policy import INTERRUPTED, ChoosesShapes, Copying, Policy, State
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import RUNNABLE, Broker
 from coalloc.simulator.simulation import engine_for, refuse_policy, result_of
@@ -44,6 +45,7 @@ class ByHand:
     scope: Scope
     shares_nodes: bool = True
     chooses_shapes: bool = True
+    supported_features: frozenset[str] = INTERRUPTED
 
     def decide(self, _: State) -> list[Start | Wake]:
         """Start nothing."""
@@ -64,6 +66,10 @@ class Simulation:
         What decides where ``step`` is not given a decision, and in ``run``. None: the caller decides.
     scope : {"platform", "cluster", "node"} or None, default None
         Where the tasks of one job may run. None: the scope of the policy; ``"platform"`` without a policy.
+    failures : sequence of coalloc.results.Failure, default ()
+        Failures of nodes.
+    requeue : bool, default True
+        Whether a job whose node fails joins the queue again; otherwise it is killed.
     passes : {"batch", "per-event"}, default "batch"
         As for ``coalloc.simulate``.
     kill : bool, default False
@@ -112,6 +118,8 @@ class Simulation:
         policy: str | Policy | Broker | None = None,
         *,
         scope: Scope | None = None,
+        failures: Sequence[Failure] = (),
+        requeue: bool = True,
         passes: Passes = "batch",
         kill: bool = False,
         seed: Seed = 0,
@@ -125,6 +133,7 @@ class Simulation:
         self._given, self._options = instance, options
         self._policy, self._name = chosen_policy(decider, options)
         self._rules: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed, "report": progress}
+        self._rules |= {"failures": failures, "requeue": requeue}
         self.reset()
 
     def reset(self) -> State:
@@ -175,7 +184,7 @@ class Simulation:
         -------
         Instance
             The waiting jobs with their requested walltimes as run times, and the running jobs until their estimated
-            ends.
+            ends. Failed nodes are held by a job ``failed nodes`` for a second: when they are repaired is unknown.
         """
         return snapshot(self.state, self.state.queue)
 
@@ -414,7 +423,15 @@ class Simulation:
         instance, sites = self.instance, self._engine.sites
         run = self._engine.facts([index for index, _ in self._jobs()] if self._became else range(len(instance.jobs)))
         is_managed = all(site.power is not None for site in sites)
-        return result_of(instance, run, self._policy, self._name, self._options, is_managed=is_managed)
+        return result_of(
+            instance,
+            run,
+            self._policy,
+            self._name,
+            self._options,
+            failures=self._rules["failures"],
+            is_managed=is_managed,
+        )
 
     # -------------------------------------------------------------------------- what the methods share
 
@@ -520,7 +537,7 @@ class Simulation:
             raise CoallocError(
                 f"branch: policy {name!r} has scope {policy.scope!r}, but the simulation has {self.state.scope!r}"
             )
-        refuse_policy(self._given, policy, name)
+        refuse_policy(self._given, policy, name, has_failures=bool(self._rules["failures"]))
         return policy
 
     def _refuse_broken(self) -> None:

@@ -19,6 +19,7 @@ from coalloc.checker import (
     clusters,
     constraints,
     durations,
+    interruptions,
     jobs,
     links,
     nodes,
@@ -36,7 +37,8 @@ from coalloc.instance.power import require_power_states
 from coalloc.schedule import Schedule
 
 FAMILIES = (
-    jobs, processors, times, clusters, outages, durations, overlaps, links, nodes, resources, constraints, start_ups,
+    jobs, processors, times, clusters, outages, interruptions, durations, overlaps, links, nodes, resources,
+    constraints, start_ups,
 )  # fmt: skip
 """The files of rules, in the order in which violations are reported."""
 _ORDER = tuple(rule for file in FAMILIES for rule in file.RULES)

@@ -37,7 +37,7 @@ def _placed_once(case: Case) -> Iterator[Violation]:
     rows, instance = case.rows, case.instance
     if rows.ids[rows.num_running :] == column(instance.jobs, "id"):
         return
-    times = Counter(placement.job for placement in rows.placements)
+    times = Counter(column(case.schedule.placements, "job"))
     for name in instance.job_by_id:
         if name not in times:
             yield Violation("missing-job", (name,), "", None, 0, 1, f"job {visible(name)} is not placed")
@@ -57,7 +57,7 @@ def _placed_once(case: Case) -> Iterator[Violation]:
 
 def _shapes(case: Case) -> Iterator[Violation]:
     """Yield placements that name a shape which their job does not have."""
-    placements = case.schedule.placements
+    placements = case.schedule.runs
     for place in [i for i, shape in enumerate(column(placements, "shape")) if shape]:
         placement = placements[place]
         job = case.instance.job_by_id.get(placement.job)

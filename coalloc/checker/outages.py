@@ -10,6 +10,7 @@ from coalloc.checker.processor_sets import Groups, Ints, Spans, common, processo
 from coalloc.checker.rows import Rows
 from coalloc.checker.rule import Case, Rule, Violation, counted, listed, seconds
 from coalloc.instance import visible
+from coalloc.instance.processor_names import Range
 from coalloc.instance.windows import Window
 
 
@@ -24,7 +25,7 @@ def _outages(case: Case) -> Iterator[Violation]:
         if window.group is not None:
             taking.setdefault(int(groups[window.group]), []).append(window)
             continue
-        closed = _closed(rows.groups, groups, window)
+        closed = nodes_of(rows.groups, groups, window.nodes.ranges)
         for row, placement, _ in rows.placed(overlapping):
             shared = common(rows.spans(row), closed)
             if shared:
@@ -40,10 +41,10 @@ def _outages(case: Case) -> Iterator[Violation]:
         yield from _outages_of_group(rows, windows, group)
 
 
-def _closed(groups: Groups, of_cluster: Ints, window: Window) -> Spans:
-    """Return the processors of the nodes that an outage takes."""
+def nodes_of(groups: Groups, of_cluster: Ints, ranges: Sequence[Range]) -> Spans:
+    """Return the processors of the nodes of a cluster that ranges name, of all nodes without ranges."""
     spans = []
-    named = [(r.first, r.last + 1) for r in window.nodes.ranges] if window.nodes else [(0, 2**62)]
+    named = [(r.first, r.last + 1) for r in ranges] or [(0, 2**62)]
     for g in of_cluster.tolist():
         base, count = int(groups.node_in_cluster[g]), int(groups.count[g])
         cores, processor = int(groups.cores[g]), int(groups.processor[g])

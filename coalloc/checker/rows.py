@@ -22,7 +22,7 @@ from coalloc.schedule import Placement, Schedule
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The running jobs (the first ``num_running`` rows), then the placements, as columns.
+    """The running jobs (the first ``num_running`` rows), then interrupted runs and the placements, as columns.
 
     ``jobs`` holds None where ``is_unknown``: the instance has no such job, or no such mode of it. ``slowdown`` is SP,
     NaN where a processor is unknown or none is named. ``start`` and ``end`` are in s, ``begin`` and ``finish`` index
@@ -76,8 +76,8 @@ class Rows:
 
 
 def rows_of(instance: Instance, schedule: Schedule) -> Rows:
-    """Return running jobs and placements as columns; running jobs hold their nodes from 0, which is now, or later."""
-    running, placements = instance.running, schedule.placements
+    """Return running jobs, which hold their nodes from 0 or later, interrupted runs and placements as columns."""
+    running, placements = instance.running, schedule.runs
     jobs, groups = _jobs(instance, placements), groups_of(instance.platform)
     nodes = column(placements, "nodes")
     names, held = distinct([*(r.nodes for r in running), *nodes] if running else nodes)

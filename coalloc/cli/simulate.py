@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
@@ -25,8 +25,11 @@ from coalloc.cli.tables import write_table
 
 if TYPE_CHECKING:
     from coalloc import Instance
+    from coalloc.schedule import Failure
     from coalloc.simulator.result import SimulationResult
 
+SAMPLED = ("mtbf", "mttr", "until", "shape", "sigma", "seed")
+"""Parameters of failures that are sampled."""
 INPUT, ENGINE = "Policy and platform", "Simulation"
 """Panels of the help page, beside that of the files."""
 
@@ -74,6 +77,20 @@ Passes = Annotated[
     ),
 ]
 Kill = Annotated[bool, Option("--kill", help="Kill jobs that exceed their requested walltime.", rich_help_panel=ENGINE)]
+FailuresOf = Annotated[
+    str | None,
+    Option(
+        "--failures",
+        metavar="CSV|KEY=VALUE,...",
+        help="Failures of nodes: a table (nodes,start,end), or mtbf=S,mttr=S and also shape, sigma, until, seed.",
+        show_default="none",
+        rich_help_panel=ENGINE,
+    ),
+]
+NoRequeue = Annotated[
+    bool,
+    Option("--no-requeue", help="Kill jobs whose nodes fail; by default they start anew.", rich_help_panel=ENGINE),
+]
 RunSeed = Annotated[
     int, Option(min=0, metavar="N", help="Random seed, for randomized policies.", rich_help_panel=ENGINE)
 ]
@@ -150,6 +167,8 @@ coalloc simulate wl1.json --policy mine:Kept -p start=7200 -p end=10800
 
 coalloc simulate HPC2N-2002.swf.gz -p queue_order=multifactor
 
+coalloc simulate HPC2N-2002.swf.gz --failures mtbf=2592000,mttr=14400
+
 coalloc simulate HPC2N-2002.swf.gz --after 2592000 --by user --table users.csv
 
 coalloc simulate example:pcbe-8 --policy pcbe --energy --power power.png
@@ -168,6 +187,8 @@ def simulate(
     broken: Broken = "error",
     passes: Passes = "batch",
     kill: Kill = False,
+    failures: FailuresOf = None,
+    no_requeue: NoRequeue = False,
     seed: RunSeed = 0,
     output: ScheduleFile = None,
     jobs: JobsFile = None,
@@ -218,12 +239,16 @@ def simulate(
 
         require_metered(instance.platform)
     measuring.check_window(instance)
+    interrupting: dict[str, Any] = {"requeue": not no_requeue} if failures else {}
+    failing = _failures(failures, instance) if failures else ()
     blaming, orders = faults_of(policy, type(named)), faults_of_orders(options, made)
     with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr), blaming, orders:
         if is_own:
-            run = coalloc.simulate(instance, named, progress=progress, **engine)
+            run = coalloc.simulate(instance, named, progress=progress, failures=failing, **engine, **interrupting)
         else:
-            run = coalloc.simulate(instance, policy, progress=progress, **engine, **made)  # messages say its name
+            run = coalloc.simulate(  # messages say its name
+                instance, policy, progress=progress, failures=failing, **engine, **interrupting, **made
+            )
     run = replace(run, policy=policy, options=options)
     measured = measuring.of(run)
     paths = {"schedule": output, "jobs": jobs, "trace": swf, "gantt": plot, "power": power}
@@ -231,7 +256,11 @@ def simulate(
     written = _write(paths, _writers(run, quiet, every) | {"groups": measured.write_groups})
     joules = _joules(run) if energy else {}
     if json:
-        say_json(_document(run, engine) | measured.document() | ({"energy": joules} if energy else {}))
+        say_json(
+            _document(run, engine | ({"failures": failures} | interrupting if failures else {}))
+            | measured.document()
+            | ({"energy": joules} if energy else {})
+        )
     else:
         metered = [("energy", f"{joules['total']:.6g} J, EDP {joules['edp']:.6g} J s")] if energy else []
         say_fields(run.lines() + metered + measured.lines() + written.fields)
@@ -258,6 +287,21 @@ def _read(
         for sentence in filter(None, [said, *log.account]):
             note(f"{visible(file)}: {sentence}")
     return log.instance
+
+
+def _failures(text: str, instance: Instance) -> Sequence[Failure]:
+    """Return the failures of a table, or those that parameters describe, up to about the end of the run."""
+    if "=" not in text:
+        return coalloc.io.read_failures(text)
+    parameters = parameters_of(text.split(","), "--failures")
+    lacking = [name for name in ("mtbf", "mttr") if name not in parameters]
+    unknown = [name for name in parameters if name not in SAMPLED]
+    if lacking or unknown:
+        said = f"requires {lacking[0]}" if lacking else f"has no parameter {unknown[0]}; its parameters: "
+        raise BadParameter(said + ("" if lacking else ", ".join(SAMPLED)), param_hint="--failures")
+    work = sum(job.tasks * job.base_time for job in instance.jobs) / instance.platform.num_processors
+    last = max((job.arrival for job in instance.jobs), default=0.0) + work
+    return coalloc.io.sample_failures(instance.platform, **{"until": last, **parameters})
 
 
 def _check_one(policy: str) -> None:

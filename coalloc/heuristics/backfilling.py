@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from operator import itemgetter, le
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from coalloc.heuristics.classics import less
 from coalloc.heuristics.over_time import Filling, ShapeFilling
@@ -23,7 +23,7 @@ from coalloc.rules.orders import Keys, Order, is_fixed, ordered
 from coalloc.rules.queues import Places, QueueRules, WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, Reserve, reservation, reservation_in_pool
 from coalloc.rules.shapes import ShapeChoice
-from coalloc.simulator.policy import Start, State
+from coalloc.simulator.policy import INTERRUPTED, Start, State
 
 CandidateOrder = Literal["queue"] | Order
 """The order of the jobs that may pass the first that waits: that of the queue, or another."""
@@ -36,6 +36,7 @@ class Easy:
     With ``shapes="ends-first"`` a job of several shapes takes the one that ends first by the estimates.
     """
 
+    supported_features: ClassVar[frozenset[str]] = INTERRUPTED
     queue_order: Order = "fcfs"
     candidates: CandidateOrder = "queue"
     allocation: RuleName = "fastest-first"
@@ -175,7 +176,7 @@ class Easy:
         time, now = self._allocator.time, state.now
         started = [(now + time(job, start.counts), tuple(start.counts)) for job, start in starts]
         kept = self._reserve(head, free, _releases(state, started), self._allocator.choose)
-        return _Gap(head, free, kept, self._allocator, len(state.classes))
+        return _Gap(head, free, kept, self._allocator, state)
 
 
 def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
@@ -188,7 +189,8 @@ def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
 class _Gap:
     """What is free now beside a reservation, and how jobs fill it."""
 
-    def __init__(self, head: Job, free: Allocation, kept: Reservation, allocator: Allocator, num_classes: int) -> None:
+    def __init__(self, head: Job, free: Allocation, kept: Reservation, allocator: Allocator, state: State) -> None:
+        num_classes, self._num_failures = len(state.classes), state.num_failures
         self._head, self._free, self._extra, self._allocator = head, free, kept.extra, allocator
         self.end, self.room, self.spare = kept.start, sum(free[:num_classes]), sum(kept.extra[:num_classes])
         self.num_tried = 0
@@ -196,9 +198,9 @@ class _Gap:
     def is_as_it_was(self, head: Job, free: Allocation, state: State) -> bool:
         """Return whether jobs that did not fit do not fit now either, in a pool of equal nodes.
 
-        Nothing has ended since, nothing is due, and the same job waits first: only the clock has moved on.
+        Nothing has ended or failed since, nothing is due, and the same job waits first: only the clock has moved on.
         """
-        if free != self._free or head is not self._head or len(free) > 1:
+        if free != self._free or head is not self._head or len(free) > 1 or state.num_failures != self._num_failures:
             return False
         first = next(iter(state.running), None)
         return first is None or first.estimated_end > state.now

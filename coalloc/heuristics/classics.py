@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from operator import sub
-from typing import Self
+from typing import ClassVar, Self
 
 from coalloc.heuristics.over_time import Filling
 from coalloc.instance import Job
@@ -19,13 +19,14 @@ from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Choose, RuleName
 from coalloc.rules.orders import Order, is_fixed
 from coalloc.rules.queues import QueueRules, WaitingJobs, waiting_jobs
-from coalloc.simulator.policy import Start, State
+from coalloc.simulator.policy import INTERRUPTED, Start, State
 
 
 @dataclass(slots=True)
 class ListPolicy:
     """Starts the jobs of an ordered queue; see :mod:`coalloc.rules.orders` for the orders."""
 
+    supported_features: ClassVar[frozenset[str]] = INTERRUPTED
     queue_order: Order = "fcfs"
     skip: bool = False
     allocation: RuleName = "fastest-first"

@@ -68,10 +68,10 @@ class Filling:
         return starts
 
     def reserve(self, job: Job) -> None:
-        """Keep a job what it needs as early as it fits."""
+        """Keep a job what it needs as early as it fits; nothing where failed nodes have to be repaired before."""
         span = self._earliest(job)
-        assert span is not None, "every job fits the empty platform"
-        self._timeline.take(span.start, span.start + span.seconds, span.counts)
+        if span is not None:
+            self._timeline.take(span.start, span.start + span.seconds, span.counts)
 
     def _span_now(self, job: Job) -> Span | None:
         """Return where a job runs if it starts now; None where it does not fit until its estimated end."""

@@ -11,7 +11,11 @@ from coalloc.instance.rounding import capacity_limit
 from coalloc.simulator.policy import State
 
 OVERDUE = 1.0
-"""Seconds that a job which should have ended is expected to run: it may end at any moment, and holds its nodes now."""
+"""Seconds that a job which should have ended is expected to run: it may end at any moment, and holds its nodes now.
+
+Failed nodes are expected to be repaired by then, too."""
+FAILED = "failed nodes"
+"""Job that holds failed nodes."""
 
 
 def snapshot(state: State, jobs: Iterable[Job]) -> Instance:
@@ -49,6 +53,8 @@ def _running(state: State) -> Iterator[RunningJob]:
         )
         if left > 0.0:
             yield RunningJob(run.job, state.names(run.processors), left)
+    if state.failed_nodes:
+        yield RunningJob(Job(FAILED, len(state.failed_nodes), OVERDUE), state.failed_nodes, OVERDUE)
 
 
 def _reservations(state: State, latest: float) -> Iterator[RunningJob]:

@@ -1,11 +1,11 @@
 """What a schedule is worth: every metric with its definition.
 
 :data:`METRICS` names each metric, its unit, its definition as the documentation prints it, and the function that
-computes it. In the definitions j runs over the placed jobs, r_j is the arrival, s_j the start, e_j the end, Tb_j the
-base time, m_j the number of processors, w_j the weight and due_j the due date of job j; Te_j = e_j - s_j. Time runs
-from a to b: from the origin (the earliest arrival, or 0 where jobs run already) to the last end of a placement, or over
-a window of that. Sums, means, maxima and percentiles over nothing are 0. Source: thesis, sections 3.1.3 and 3.2.2;
-errata 13.
+computes it. In the definitions j runs over the placed jobs, r_j is the arrival, s_j the start, f_j the start of its
+first run (s_j, unless j was interrupted), e_j the end, Tb_j the base time, m_j the number of processors, w_j the weight
+and due_j the due date of job j; Te_j = e_j - s_j. Time runs from a to b: from the origin (the earliest arrival, or 0
+where jobs run already) to the last end of a placement, or over a window of that. Sums, means, maxima and percentiles
+over nothing are 0. Source: thesis, sections 3.1.3 and 3.2.2; errata 13.
 
 Metrics of jobs are computed for any number of groups of jobs at once; all jobs are one group.
 """
@@ -221,7 +221,7 @@ def _bounded_slowdown(jobs: Jobs) -> Floats:
     return np.asarray(np.maximum(1.0, RESPONSE.values(jobs) / run), dtype=np.float64)
 
 
-WAIT = Quantity("s", "s_j - r_j", lambda jobs: jobs.start - jobs.arrival)
+WAIT = Quantity("s", "f_j - r_j", lambda jobs: jobs.first_start - jobs.arrival)
 RESPONSE = Quantity("s", "e_j - r_j", lambda jobs: jobs.end - jobs.arrival)
 EXECUTION_TIME = Quantity("s", "Te_j", lambda jobs: jobs.end - jobs.start)
 BASE_TIME = Quantity("s", "Tb_j", lambda jobs: jobs.base_time)
@@ -250,6 +250,10 @@ UNMET_LEVEL = Quantity(
 )
 LATE = Quantity("jobs", "end after their deadlines", lambda jobs: jobs.is_late.astype(np.float64))
 KILLED = Quantity("jobs", "were killed", lambda jobs: jobs.was_killed.astype(np.float64))
+INTERRUPTIONS = Quantity(
+    "runs", "the number of interrupted runs of j", lambda jobs: jobs.interruptions.astype(np.float64)
+)
+LOST = Quantity("processor s", "the processor-seconds of the interrupted runs of j", lambda jobs: jobs.lost)
 SATURATED = Quantity(
     "-",
     "at some time load a link whose total load is above its bandwidth",
@@ -375,6 +379,8 @@ JOB_METRICS: Mapping[str, JobMetric] = {
     "unmet_levels": _number_of(UNMET_LEVEL),
     "deadlines_missed": _number_of(LATE),
     "killed": _number_of(KILLED, ": at their limits, or because their nodes became unavailable"),
+    "interruptions": _sum_of(INTERRUPTIONS),
+    "lost_processor_seconds": _sum_of(LOST),
 }
 """Every metric of jobs by name, in the order of reports."""
 
@@ -391,7 +397,8 @@ def _utilization(observed: Observed) -> float:
 
 
 def _queue_length_mean(observed: Observed) -> float:
-    waited = float(observed.seconds_within(observed.jobs.arrival, observed.jobs.start).sum())
+    waited = float(observed.seconds_within(observed.jobs.arrival, observed.jobs.first_start).sum())
+    waited += float(observed.seconds_within(observed.waiting.start, observed.waiting.end).sum())
     return waited / observed.span if observed.span > 0.0 else 0.0
 
 
@@ -406,14 +413,18 @@ PLATFORM_METRICS: Mapping[str, PlatformMetric] = {
         "s", "Maximum of e_j, less the origin; 0 without placements.", lambda observed: observed.span, "schedule"
     ),
     "utilization": PlatformMetric(
-        "-", "Processor-seconds used from a to b, including running jobs, / (processors * (b - a)).", _utilization
+        "-",
+        "Processor-seconds used from a to b, including running jobs and interrupted runs, / (processors * (b - a)).",
+        _utilization,
     ),
     "peak_link_share": PlatformMetric(
         "-", "Maximum over links and times from a to b of load / bandwidth; above 1 a link is saturated.",
         _peak_link_share,
     ),
     "queue_length_mean": PlatformMetric(
-        "jobs", "Sum of the parts of the waits [r_j, s_j) in [a, b), / (b - a): waiting jobs, averaged over time.",
+        "jobs",
+        "Sum of the parts of the waits [r_j, f_j), and after interrupted runs, in [a, b), / (b - a): waiting jobs, "
+        "averaged over time.",
         _queue_length_mean,
     ),
 }  # fmt: skip
@@ -432,7 +443,7 @@ def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
 
     Jobs that run already count from 0, or from their start, to their end.
     """
-    placements, running = schedule.placements, instance.running
+    placements, running = schedule.runs, instance.running
     held = [*(run.nodes for run in running), *(p.nodes for p in placements)]
     start = np.array([*(run.start for run in running), *(p.start for p in placements)], dtype=np.float64)
     end = np.array([*(run.end for run in running), *(p.end for p in placements)], dtype=np.float64)

@@ -1,8 +1,8 @@
 """What a schedule is like at every instant: queue, processors, links, power, as step functions of time.
 
-:data:`COLUMNS` names each of them with its unit and its definition, as the documentation prints it: r_j, s_j, e_j,
-m_j are those of :mod:`coalloc.measures.metrics`. A step begins at an instant at which a job arrives, starts or ends, or
-the power changes; what it says holds until the next. Time runs from the origin to the last end of a placement.
+:data:`COLUMNS` names each of them with its unit and its definition, as the documentation prints it: r_j, s_j, f_j,
+e_j, m_j are those of :mod:`coalloc.measures.metrics`. A step begins at an instant at which a job arrives, starts or
+ends, or the power changes; what it says holds until the next. Time runs from the origin to the last end of a placement.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Kind(NamedTuple):
 COLUMNS: Mapping[str, Kind] = {
     "start": Kind("s", "Time t from which the row holds: the origin, or a time at which something changes."),
     "end": Kind("s", "The start of the next row; the maximum of e_j in the last."),
-    "queue_length": Kind("jobs", "Number of jobs with r_j <= t < s_j."),
-    "waiting_processors": Kind("processors", "Sum of m_j over the jobs with r_j <= t < s_j."),
-    "running_jobs": Kind("jobs", "Number of jobs with s_j <= t < e_j; running jobs start at 0."),
+    "queue_length": Kind("jobs", "Number of jobs with r_j <= t < f_j, or that wait after an interrupted run."),
+    "waiting_processors": Kind("processors", "Sum of m_j over the jobs that wait at t."),
+    "running_jobs": Kind("jobs", "Number of jobs that run at t, also in interrupted runs; running jobs start at 0."),
     "busy_processors": Kind("processors", "Sum of m_j over the jobs that run at t."),
     f"{LOAD}LINK": Kind("MB/s", "Sum of the loads of the jobs that run at t on the link."),
     f"{SHARE}LINK": Kind("-", "load / bandwidth of the link; above 1 it is saturated; infinite without bandwidth."),
@@ -156,21 +156,25 @@ def series(
 def usage_of(instance: Instance, schedule: Schedule, idle: Idle = "always", power_management: bool = False) -> Usage:
     """Return a schedule as step functions of time."""
     observed = observe(instance, schedule)
-    jobs, running = observed.jobs, observed.running
+    jobs, running, again = observed.jobs, observed.running, observed.waiting
     power = None
     if power_management or (is_metered(instance.platform) and not instance.shares_nodes):
         power = power_curve(instance, schedule, idle, power_management=power_management)
     times = [jobs.arrival, jobs.start, jobs.end, running.start, np.minimum(running.end, observed.finish)]
+    times += [jobs.first_start, again.start, again.end]
     edges = [observed.begin, observed.finish, *(() if power is None else power.instants)]
     instants, index = instance.time_base.merged(np.concatenate([*times, edges]))
-    arrival, start, end, running_start, running_end, _ = np.split(index, np.cumsum([len(column) for column in times]))
-    waits = arrival, start
+    arrival, start, end, running_start, running_end, first_start, again_start, again_end, _ = np.split(
+        index, np.cumsum([len(column) for column in times])
+    )
+    waits = np.concatenate([arrival, again_start]), np.concatenate([first_start, again_end])
+    waiting = np.concatenate([jobs.processors, again.processors])
     runs = np.concatenate([start, running_start]), np.concatenate([end, running_end])
     processors = np.concatenate([jobs.processors, running.processors])
     until = instants[1:]  # a change that was merged into an instant is before the next one
     columns = {
-        "queue_length": _number(waits, np.ones(len(jobs)), len(instants)),
-        "waiting_processors": _number(waits, jobs.processors, len(instants)),
+        "queue_length": _number(waits, np.ones(len(waiting)), len(instants)),
+        "waiting_processors": _number(waits, waiting, len(instants)),
         "running_jobs": _number(runs, np.ones(len(processors)), len(instants)),
         "busy_processors": _number(runs, processors, len(instants)),
         **_of_links(observed, until),

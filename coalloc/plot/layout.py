@@ -317,15 +317,16 @@ def cluster_detail(cluster: Cluster) -> str:
 
 
 def bars_of(instance: Instance, schedule: Schedule) -> tuple[Bar, ...]:
-    """Return the bars of what runs already or is not there, then one per placement, in the schedule's order."""
+    """Return the bars of what runs already or is not there, then one per run, in the schedule's order."""
     running = [run for run in instance.running if run.end > 0.0]
     closed = list(_closed(instance.platform))
     number = {job.id: i for i, job in enumerate(instance.jobs)}
     held = [each.nodes for each in (*running, *closed)]
-    places = iter(places_of(instance.platform, [*held, *(p.nodes for p in schedule)]))
+    runs = schedule.replace(placements=schedule.runs) if schedule.interrupted else schedule
+    places = iter(places_of(instance.platform, [*held, *(p.nodes for p in runs)]))
     bars = [_given(run, "reserved" if run.start > 0.0 else "running", next(places)) for run in running]
     bars += [_given(window, "unavailable", next(places)) for window in closed]
-    for p, job in zip(schedule, placed_jobs(instance, schedule), strict=True):
+    for p, job in zip(runs, placed_jobs(instance, runs), strict=True):
         killed = p.outcome == "killed"
         # One that ends before it starts (schedules need not be valid) gets no length.
         bars.append(Bar(job, number[p.job], p.start, max(p.start, p.end), *next(places), killed))

@@ -348,9 +348,18 @@ def _work(instance: Instance, schedule: Schedule) -> float:
 def _held(instance: Instance, schedule: Schedule) -> tuple[list[Holding], float, float]:
     """Return who holds what, jobs that run already last, and from when until when it is metered, s."""
     origin, end = instance.origin, max((p.end for p in schedule.placements), default=instance.origin)
-    placed = [(p.job, p.start, p.end, p.nodes) for p in schedule.placements]
+    placed = [(p.job, p.start, p.end, p.nodes) for p in schedule.runs]
     _refuse_outside(placed, origin)
     return [*placed, *((run.job.id, run.start, run.end, run.nodes) for run in instance.running)], origin, end
+
+
+def _by_job(held: Sequence[Holding], consumed: Sequence[JobEnergy]) -> dict[str, JobEnergy]:
+    """Return the energy of each job, by id; that of its interrupted runs is part of it."""
+    found: dict[str, JobEnergy] = {}
+    for (job, *_), energy in zip(held, consumed, strict=True):
+        before = found.get(job)
+        found[job] = JobEnergy(before.dynamic + energy.dynamic, before.static + energy.static) if before else energy
+    return found
 
 
 def _refuse_outside(placed: Sequence[Holding], origin: float) -> None:
@@ -396,7 +405,7 @@ def _energy_of_nodes(instance: Instance, schedule: Schedule, idle: Idle) -> Ener
         cluster_parts=clusters,
         startups={},
         nodes={node.name: consumed for node, consumed in zip(platform.nodes, nodes, strict=True)},
-        jobs={job: consumed for (job, *_), consumed in zip(held, jobs, strict=True)},
+        jobs=_by_job(held, jobs),
         makespan=end - origin,
         work=_work(instance, schedule),
     )
@@ -433,7 +442,7 @@ def _energy_of_sites(instance: Instance, schedule: Schedule, power_management: b
         cluster_parts={name: draw.joules(working) for name, draw in zip(names, draws, strict=True)},
         startups={name: len(draw.startups) for name, draw in zip(names, draws, strict=True)},
         nodes={node.name: consumed for node, consumed in zip(platform.nodes, nodes, strict=True)},
-        jobs={job: JobEnergy(dynamic, 0.0) for (job, *_), dynamic in zip(held, joules.tolist(), strict=True)},
+        jobs=_by_job(held, [JobEnergy(dynamic, 0.0) for dynamic in joules.tolist()]),
         makespan=end - origin,
         work=_work(instance, schedule),
     )

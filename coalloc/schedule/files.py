@@ -1,6 +1,7 @@
-"""Schedule files, version 1 or 2: ``.json`` or ``.json.gz``, in and out.
+"""Schedule files, version 1, 2 or 3: ``.json`` or ``.json.gz``, in and out.
 
-A file is of version 2 where a job runs in another shape than its first; version 1 is read for ever.
+A file is of version 2 where a job runs in another shape than its first, of version 3 where nodes fail or jobs are
+interrupted. Older versions remain supported.
 
 A file is refused where its fields are wrong; whether the schedule keeps the rules of an instance is
 for :mod:`coalloc.checker` to say.
@@ -13,7 +14,7 @@ from coalloc.documents.kinds import Kind, read_value, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
 from coalloc.schedule import Schedule
 
-SCHEDULE = Kind("schedule", Schedule, ("instance", "slot", "placements"), versions=(1, 2))
+SCHEDULE = Kind("schedule", Schedule, ("instance", "slot", "placements"), versions=(1, 2, 3))
 
 
 @public

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from coalloc.documents.columns import column
 from coalloc.documents.text import visible
-from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.numbering import Intervals, UnknownProcessorError, intervals_of, places_within
 from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import capacity_limit
 from coalloc.instance.spread import clusters_under
 from coalloc.problem.execution import all_to_all_load
-from coalloc.schedule import Placement, Schedule
+from coalloc.schedule import InterruptedRun, Placement, Schedule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,10 +43,12 @@ class Jobs:
     ``processors`` are those held, ``due_date`` is infinite where there is none. ``is_late``: the job ends after its
     deadline. ``clusters`` are how many it uses. ``has_unmet_level``: its tasks are not all under one switch of a level
     that it prefers. ``met_saturation``: at some instant the job loads a link whose total load is above its bandwidth.
-    ``was_killed``: it was not done.
+    ``was_killed``: it was not done. A job that was interrupted has begun at ``first_start``, in ``interruptions`` runs
+    before the one from ``start`` on, in which it held ``lost`` processor seconds.
     """
 
     arrival: Floats
+    first_start: Floats
     start: Floats
     end: Floats
     base_time: Floats
@@ -58,6 +60,8 @@ class Jobs:
     has_unmet_level: Truths
     met_saturation: Truths
     was_killed: Truths
+    interruptions: Ints
+    lost: Floats
     first: Ints
 
     def __len__(self) -> int:
@@ -72,6 +76,7 @@ class Jobs:
         """Return these rows, in this order, in groups that begin at ``first``; without, as one group."""
         return Jobs(
             self.arrival[rows],
+            self.first_start[rows],
             self.start[rows],
             self.end[rows],
             self.base_time[rows],
@@ -83,6 +88,8 @@ class Jobs:
             self.has_unmet_level[rows],
             self.met_saturation[rows],
             self.was_killed[rows],
+            self.interruptions[rows],
+            self.lost[rows],
             ONE_GROUP if first is None else first,
         )
 
@@ -124,13 +131,14 @@ class Held:
 class Observed:
     """A schedule as columns, over the time from ``begin`` to ``finish``, s.
 
-    ``jobs`` are the placed ones in the order of the schedule, ``running`` what the jobs that run already hold;
-    ``num_processors`` is the platform's.
+    ``jobs`` are the placed ones in the order of the schedule, ``running`` what the jobs that run already hold, and
+    interrupted runs; ``waiting`` is when jobs wait again after those. ``num_processors`` is the platform's.
     """
 
     jobs: Jobs
     links: LinkLoads
     running: Held
+    waiting: Held
     begin: float
     finish: float
     num_processors: int
@@ -158,19 +166,22 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
     Raises :class:`CoallocError` where the schedule places jobs or uses processors that the instance
     does not have: ``check`` says more.
     """
-    placements, running = schedule.placements, instance.running
+    placements, interrupted = schedule.placements, schedule.interrupted
+    running: list[RunningJob | InterruptedRun] = [*instance.running, *interrupted]
     placed = placed_jobs(instance, schedule)
     start, end = _floats(placements, "start"), _floats(placements, "end")
-    running_start = np.array([run.start for run in running], dtype=np.float64)
-    running_end = np.array([run.end for run in running], dtype=np.float64)
+    running_start, running_end = _floats(running, "start"), _floats(running, "end")
     tasks = _tasks_per_cluster(instance, column(placements, "nodes"))
     held = _tasks_per_cluster(instance, [run.nodes for run in running])
-    loads = _loads(instance, [(placed, tasks), ([run.job for run in running], held)])
+    again = placed_jobs(instance, Schedule(schedule.runs[: len(interrupted)])) if interrupted else ()
+    loads = _loads(instance, [(placed, tasks), ([*(run.job for run in instance.running), *again], held)])
     spans = np.concatenate([start, running_start]), np.concatenate([end, running_end])
     links, met_saturation = _link_loads(instance, spans, loads)
+    earlier = _earlier_runs(schedule, start, held[len(instance.running) :].sum(axis=1))
     return Observed(
         Jobs(
             arrival=_floats(placed, "arrival"),
+            first_start=earlier.first_start,
             start=start,
             end=end,
             base_time=_floats(placed, "base_time"),
@@ -182,18 +193,54 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             has_unmet_level=_unmet_levels(instance, placed, tasks),
             met_saturation=met_saturation[: len(placed)],
             was_killed=np.array([outcome == "killed" for outcome in column(placements, "outcome")], dtype=bool),
+            interruptions=earlier.number,
+            lost=earlier.lost,
             first=ONE_GROUP,
         ),
         links,
         Held(held.sum(axis=1), running_start, running_end),
+        earlier.waiting,
         begin=instance.origin,
         finish=float(end.max()) if len(end) else instance.origin,
         num_processors=instance.platform.num_processors,
     )
 
 
-def _floats(values: Sequence[Placement | Job], name: str) -> Floats:
-    """Return a field of jobs or placements."""
+@dataclass(frozen=True, slots=True)
+class _EarlierRuns:
+    """The interrupted runs of placed jobs.
+
+    These are when the first begins (s; without, the placement), how many there are, what they held (processor s), and
+    when jobs wait for the next.
+    """
+
+    first_start: Floats
+    number: Ints
+    lost: Floats
+    waiting: Held
+
+
+def _earlier_runs(schedule: Schedule, start: Floats, processors: Ints) -> _EarlierRuns:
+    """Return the interrupted runs of a schedule, which hold so many processors; ``start`` are its placements', s."""
+    first_start, number, lost = start, np.zeros(len(start), dtype=np.int64), np.zeros(len(start))
+    waiting: list[tuple[int, float, float]] = []
+    if schedule.interrupted:
+        first_start, row_of = start.copy(), {p.job: row for row, p in enumerate(schedule.placements)}
+        runs = sorted(zip(schedule.interrupted, processors.tolist(), strict=True), key=lambda run: -run[0].start)
+        for run, count in runs:
+            row = row_of.get(run.job)
+            if row is not None:
+                waiting.append((count, run.end, float(first_start[row])))
+                first_start[row] = run.start
+                number[row] += 1
+                lost[row] += count * (run.end - run.start)
+    counts, begin, until = zip(*waiting, strict=True) if waiting else ((), (), ())
+    held = Held(np.array(counts, np.int64), np.array(begin, np.float64), np.array(until, np.float64))
+    return _EarlierRuns(first_start, number, lost, held)
+
+
+def _floats(values: Sequence[object], name: str) -> Floats:
+    """Return a field of jobs or runs."""
     return np.array(column(values, name), dtype=np.float64)
 
 

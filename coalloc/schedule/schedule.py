@@ -11,21 +11,21 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
 from coalloc.documents.arguments import public
 from coalloc.documents.chart import MOST_BARS, MOST_ROWS, Bar, in_order, svg
 from coalloc.documents.columns import Columns, Many, by_name, column
 from coalloc.documents.html import heading, table
 from coalloc.documents.text import quoted
-from coalloc.documents.values import LEFT_OUT, SINCE_2, PositiveSeconds, Text, Value, value
+from coalloc.documents.values import LEFT_OUT, NONE, SINCE_3, Listed, PositiveSeconds, Text, Value, value
 from coalloc.documents.wording import duration_text, plural
 from coalloc.instance import Instance
-from coalloc.instance.processor_names import NamesField
+from coalloc.schedule.interruptions import Failure, InterruptedRun
 from coalloc.schedule.naming import Occupations, assign_nodes_to
+from coalloc.schedule.placement import Placement
 from coalloc.system.garbage import no_collection
 
 if TYPE_CHECKING:
@@ -35,46 +35,6 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 8
 """Processors of a job that a table names."""
-
-Instant = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Outcome = Literal["completed", "killed"]
-ShapeNumber = Annotated[int, Field(strict=True, ge=0)]
-
-
-@value()
-class Placement(Value):
-    """The placement of one job in a schedule: its time interval and its processors.
-
-    Parameters
-    ----------
-    job : str
-        Id of the job.
-    start : float
-        Start time, s.
-    end : float
-        End time, s; processors are held in the half-open interval ``[start, end)``.
-    nodes : sequence of str
-        Names of the processors, one per task: ``C1/0``, or ``C1/0.3`` for a core of a node with several. Ranges such as
-        ``C1/0-127`` and ``C1/0-3.0-7`` are accepted; the field is a sequence of names.
-    outcome : {"completed", "killed"}, default "completed"
-        ``"killed"``: the job reached its requested walltime, or an outage or advance reservation began on its nodes.
-    shape : int, default 0
-        Mode in which a moldable job runs: 0 is its own tasks and reference run time, 1 the first of its ``shapes``.
-
-    Examples
-    --------
-    >>> from coalloc import Placement
-    >>> placement = Placement("J1", start=0.0, end=100.0, nodes=["C1/0-2", "C2/0"])
-    >>> list(placement.nodes)
-    ['C1/0', 'C1/1', 'C1/2', 'C2/0']
-    """
-
-    job: Text
-    start: Instant
-    end: Instant
-    nodes: NamesField
-    outcome: Outcome = "completed"
-    shape: ShapeNumber = field(default=0, metadata=LEFT_OUT | SINCE_2)
 
 
 @value(slots=False)
@@ -91,6 +51,10 @@ class Schedule(Value):
         Length of a time slot, s, if starts and ends are whole slots. None: continuous time.
     instance : str, default "instance"
         Name of the instance.
+    failures : sequence of coalloc.results.Failure, default ()
+        Failures of nodes during the run.
+    interrupted : sequence of coalloc.results.InterruptedRun, default ()
+        Runs that did not count: the job was interrupted and started anew. Its placement is the last run.
 
     See Also
     --------
@@ -115,12 +79,19 @@ class Schedule(Value):
     placements: Many[Placement]
     slot: PositiveSeconds | None = None
     instance: Text = "instance"
+    failures: Listed[Failure] = field(default=NONE, metadata=LEFT_OUT | SINCE_3)
+    interrupted: Listed[InterruptedRun] = field(default=NONE, metadata=LEFT_OUT | SINCE_3)
 
     def __iter__(self) -> Iterator[Placement]:
         return iter(self.placements)
 
     def __len__(self) -> int:
         return len(self.placements)
+
+    @property
+    def runs(self) -> tuple[Placement, ...]:
+        """Every run: those that were interrupted, as killed placements, then the placements."""
+        return (*(run.placement for run in self.interrupted), *self.placements) if self.interrupted else self.placements
 
     @cached_property
     def _by_job(self) -> Mapping[str, Placement]:
@@ -200,8 +171,8 @@ class Schedule(Value):
         num_rows = instance.platform.num_processors if instance is not None else 0
         if len(self) > MOST_BARS or max([num_rows, *(len(p.nodes) for p in self.placements)]) > MOST_ROWS:
             return None
-        bars = [Bar(p.job, p.start, p.end, p.nodes, number) for number, p in enumerate(self.placements)]
-        rows = in_order(node for p in self.placements for node in p.nodes)
+        bars = [Bar(p.job, p.start, p.end, p.nodes, number) for number, p in enumerate(self.runs)]
+        rows = in_order(node for p in self.runs for node in p.nodes)
         if instance is not None:
             rows = list(dict.fromkeys([*instance.platform.processor_names, *rows]))
             bars += [Bar(run.job.id, run.start, run.end, run.nodes, None) for run in instance.running]

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from heapq import merge
+from itertools import chain
+from operator import itemgetter
 from typing import Literal
 
 import numpy as np
@@ -23,9 +25,11 @@ from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resourc
 from coalloc.instance.spread import SPREADING
 from coalloc.problem.execution import execution_slowdown
 from coalloc.rules.queues import QueueRules
+from coalloc.schedule import Failure
 from coalloc.simulator.clock import Change, Clock, Passes
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
+from coalloc.simulator.failing import Failing, failing_changes
 from coalloc.simulator.gangs import Gang
 from coalloc.simulator.interruption import Interrupts, noted_interrupts
 from coalloc.simulator.node_sharing import refuse_unshared, sharing_of, user_changes
@@ -101,7 +105,8 @@ class PolicyError(CoallocError):
 class Run:
     """What happened to each job, by index: its start and end (s), its processors, whether it was killed.
 
-    ``shapes`` are the numbers of the shapes that jobs of several have taken.
+    ``shapes`` are the numbers of the shapes that jobs of several have taken. ``interrupted`` are the runs before, in
+    order of their ends: job, start and end (s), processors.
     ``decisions`` counts the passes in which jobs waited; ``decision_total`` and ``decision_max`` are the
     policy's own time in them, s.
     """
@@ -111,6 +116,7 @@ class Run:
     processors: Sequence[Processors]
     killed: frozenset[int]
     shapes: Mapping[int, int]
+    interrupted: Sequence[tuple[int, float, float, Processors]]
     decisions: int
     decision_total: float
     decision_max: float
@@ -129,6 +135,8 @@ class Engine:
         What slows jobs down while they run, beside links that saturate.
     changes
         What happens from outside, in order of time; the sources know what it means.
+    failures, requeue
+        Failures of nodes, and whether jobs that run on them join the queue again; else they are killed.
     passes, kill, seed
         As in :func:`coalloc.simulate`.
     report
@@ -143,6 +151,8 @@ class Engine:
         router: Router | None = None,
         sources: Iterable[Source] = (),
         changes: Iterable[Change] = (),
+        failures: Sequence[Failure] = (),
+        requeue: bool = True,
         passes: Passes = "batch",
         kill: bool = False,
         seed: int = 0,
@@ -165,8 +175,8 @@ class Engine:
             refuse_unshared(len(partitions), passes, kill)
             sources = [*sources, self._sharing]
             changes = merge(changes, user_changes(instance), key=lambda change: change.time)
-        if {"unavailable", "start"} & instance.features:
-            changes = merge(changes, self._closing_changes(instance), key=lambda change: change.time)
+        self._failures, self._requeue = failures, requeue
+        changes = self._with_unavailable(changes, instance)
         self._clock = Clock(column(self._jobs, "arrival"), passes, changes, instance.time_base)
         self._contention = Contention(instance.platform)
         sources = [self._contention, *sources] if self._contention.is_possible else [*sources]
@@ -198,7 +208,7 @@ class Engine:
         """The whole run in the engine, while it is one."""
         self._homes: dict[int, int] = {}
         """The site of each job, by number, where there are several: from its arrival to its end."""
-        self._record, self._known_processors = Record(), dict[Processors, Processors]()
+        self._record, self._interrupted, self._known_processors = Record(), Record(), dict[Processors, Processors]()
         self._start_running_jobs(instance)
         self._listen()
 
@@ -236,7 +246,7 @@ class Engine:
         for name in COPIED:
             setattr(twin, name, getattr(self, name).copy())
         twin._readiness = None if self._readiness is None else self._readiness.copied()
-        twin._record = self._record.copied()
+        twin._record, twin._interrupted = self._record.copied(), self._interrupted.copied()
         if is_trial:
             twin._take_router(None)
         elif self._router is not None:
@@ -350,7 +360,7 @@ class Engine:
     def _fits_pool(self) -> bool:
         """Whether the whole run follows from its jobs and what is decided, and has not begun."""
         site = self._sites[0]
-        has_more = self._router or self._readiness or self._is_moldable or site.power or site.outlook
+        has_more = self._failures or self._router or self._readiness or self._is_moldable or site.power or site.outlook
         is_new = not self._is_disturbed and not site.num_decisions
         return not has_more and self._is_steady and site.is_pool and is_new
 
@@ -366,17 +376,26 @@ class Engine:
     def facts(self, jobs: Sequence[int]) -> Run:
         """Return what has happened to some jobs, all of which have ended, in their order."""
         starts, ends, processors = self._record.of(jobs)
-        place = {index: place for place, index in enumerate(jobs)} if self._killed or self._shapes else {}
+        place = (
+            {index: place for place, index in enumerate(jobs)}
+            if self._killed or self._shapes or self._interrupted
+            else {}
+        )
         return Run(
             starts,
             ends,
             processors,
             frozenset(place[index] for index in self._killed if index in place),
             {place[index]: shape for index, shape in self._shapes.items()},
+            [(place[index], start, end, held) for index, start, end, held in self._interrupted_runs()],
             sum(site.num_decisions for site in self._sites),
             sum(site.decision_total for site in self._sites),
             max(site.decision_max for site in self._sites),
         )
+
+    def _interrupted_runs(self) -> list[tuple[int, float, float, Processors]]:
+        """Return the runs that were interrupted, in order of their ends, then of their starts."""
+        return sorted(self._interrupted, key=itemgetter(2, 1, 0))
 
     def _made(self, partitions: Sequence[Partition], instance: Instance, rng: np.random.Generator) -> list[Site]:
         """Return the sites of the run; raises where they share a cluster."""
@@ -519,7 +538,7 @@ class Engine:
     def _past(self, site: Site) -> Iterator[Use]:
         """Yield what jobs of a site have used that have ended."""
         first = len(self._jobs)
-        for index, start, end, processors in self._record:
+        for index, start, end, processors in chain(self._record, self._interrupted):
             if site.has(processors):
                 known = self._others.get(index)
                 if known is None:
@@ -606,9 +625,14 @@ class Engine:
             refuse_unplaceable(narrowest, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
     def _refuse_tied(self, index: int) -> None:
-        """Raise for a job that has not started and waits for others, or others for it, or that a broker has placed."""
+        """Raise for a job that has not started and waits for others, or others for it, or that a broker has placed.
+
+        One that was interrupted has to start again as it is.
+        """
         ready = self._readiness
         tied = ready is not None and (index in ready.waits or index in ready.gang_of or ready.is_awaited(index))
+        if any(index == interrupted for interrupted, *_ in self._interrupted):
+            raise CoallocError("the job cannot be changed or cancelled while it waits to start again")
         if tied or (self._router is not None and self.stage(index) == "waiting"):
             why = "it waits for other jobs, or others for it" if tied else "a broker has assigned it to a site"
             raise CoallocError(f"the job cannot be changed or cancelled before it starts: {why}")
@@ -695,21 +719,25 @@ class Engine:
         return self._sites[self._homes.get(index, 0)]
 
     def _finish(self, index: int, site: Site) -> None:
-        running = self._running.pop(index)
         self._present.pop(index, None)
+        self._ended += 1
+        self._release(index, site, self._record)
+        if self._readiness is not None:
+            self._let_follow(index, "end")
+
+    def _release(self, index: int, site: Site, record: Record) -> None:
+        """Free what a job holds, and record its run."""
+        running = self._running.pop(index)
         processors = running.processors if site.is_whole else site.on_platform(running.processors)
         if len(self._known_processors) > MAX_KNOWN:
             self._known_processors.clear()
         known = self._known_processors.setdefault(processors, processors)
-        self._record.add(index, running.start, self._ends.pop(index), known)
-        self._ended += 1
+        record.add(index, running.start, self._ends.pop(index), known)
         if index in self._progress.members:
             self._expect(self._progress.end(index, self._clock.now))
         site.end(running)
         if self._hears_ends is not None:
             self._hears_ends.ended(site, running)
-        if self._readiness is not None:
-            self._let_follow(index, "end")
 
     def _let_follow(self, index: int, event: Event) -> None:
         """Let the jobs arrive that have waited for a job alone; after a start, which others follow, in a later pass."""
@@ -740,6 +768,8 @@ class Engine:
             self._shut_or_reopen(self._sites[change.site], change)
         elif isinstance(change, Reserved):
             self._begin_reserved(change)
+        elif isinstance(change, Failing):
+            self._fail_or_repair(change)
         self._expect(self._progress.change(change, self._clock.now))
         for site in self._sites:
             site.is_due |= bool(site.of_platform(change.processors))
@@ -753,6 +783,33 @@ class Engine:
         for index in [index for index, running in self._running.items() if running in gone]:
             self._stop(site, index)
         site.shut(change.closing)
+
+    def _fail_or_repair(self, change: Failing) -> None:
+        """Let nodes fail, with the jobs that run there, or be there again."""
+        stopped = list[int]()
+        for site in self._sites:
+            own = site.of_platform(change.processors)
+            if change.is_leaving:
+                site.repair(own)
+                continue
+            running = [i for i, run in self._running.items() if run.processors & own and self._home(i) is site]
+            stopped += [index for index in running if self._interrupt(site, index)]
+            site.fail(own)
+        for index in stopped:
+            self._arrive(index)
+
+    def _interrupt(self, site: Site, index: int) -> bool:
+        """Stop a job, unless it ends by itself at this instant; return whether it has to join the queue again."""
+        now = self._clock.now
+        if not self._requeue or self._ends[index] <= now + self._clock.tolerance:
+            self._stop(site, index)
+            return False
+        self._ends[index] = now
+        self._killed.discard(index)
+        self._shapes.pop(index, None)
+        self._clock.expect_end(index, math.inf, now, now)
+        self._release(index, site, self._interrupted)
+        return True
 
     def _begin_reserved(self, change: Reserved) -> None:
         """Let a running job that starts later load its links from now on."""
@@ -829,6 +886,15 @@ class Engine:
         is_late = end > limit + self._clock.base.tolerance_at(limit)
         (self._killed.add if is_late else self._killed.discard)(index)
         return max(limit, self._clock.now) if is_late else end
+
+    def _with_unavailable(self, changes: Iterable[Change], instance: Instance) -> Iterable[Change]:
+        """Return changes with those of what is unavailable: windows, reservations and failures."""
+        if {"unavailable", "start"} & instance.features:
+            changes = merge(changes, self._closing_changes(instance), key=lambda change: change.time)
+        if self._failures:
+            failing = failing_changes(instance, self._failures)
+            changes = merge(changes, failing, key=lambda change: change.time)
+        return changes
 
     def _closing_changes(self, instance: Instance) -> Iterator[Change]:
         """Yield when what is not there, and when running jobs begin that start later, in order of time."""

@@ -38,6 +38,8 @@ class Occupancy:
         self._cluster = [node_class.cluster for node_class in classes]
         self._scope = scope
         self.free = processors_of(chain.from_iterable(node_class.processors for node_class in classes))
+        self.down, self.failed, self.num_failures = 0, 0, 0
+        """The processors of failed nodes, those of them that are not closed, and how often that has changed."""
         self.room: Allocation = (*(node_class.capacity for node_class in classes), *vectors.full)
 
     @property
@@ -56,6 +58,23 @@ class Occupancy:
             if count:
                 self.free = self.free & ~members if sign > 0 else self.free | members
         self.room = tuple(free - sign * count for free, count in zip(self.room, taken, strict=True))
+
+    def fail(self, processors: Processors, sign: int = 1) -> None:
+        """Let free processors not be there from now on, or be there again (``sign`` -1)."""
+        if not processors:
+            return
+        self.failed ^= processors
+        self.num_failures += 1
+        self.free ^= processors
+        lost = (*self._counted(processors), *(0 for _ in self._tail))
+        self.room = tuple(free - sign * count for free, count in zip(self.room, lost, strict=True))
+
+    def without_down(self, taken: Allocation) -> Allocation:
+        """Return what a closing takes besides failed nodes, of which it is unknown when they are repaired."""
+        if not self.down:
+            return taken
+        down = (*self._counted(self.down), *(0 for _ in self._tail))
+        return tuple(max(0, count - lost) for count, lost in zip(taken, down, strict=True))
 
     def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors, Allocation]:
         """Occupy what a start asks for; return the counts per class, the processors, and what that takes of the room.

@@ -41,6 +41,9 @@ ENFORCED = frozenset(
 )
 """The modelling features that a run enforces whatever its policy decides."""
 
+INTERRUPTED = ENFORCED | {"failures"}
+"""The same, and failures of nodes: only for policies that list them, because jobs arrive again."""
+
 Item = TypeVar("Item")
 
 
@@ -286,11 +289,13 @@ class State:
 
     def timeline(self, releases: Iterable[Release]) -> Timeline[int]:
         """Return the free room over time: the room now, plus the releases (in order of time), minus the closings."""
+        left_of = self._occupancy.without_down
         if self._outlook is not None:
-            releases = sorted([*releases, *self._outlook.ends(self.now)], key=itemgetter(0))
+            opened = ((end, left_of(taken)) for end, taken in self._outlook.ends(self.now))
+            releases = sorted([*releases, *opened], key=itemgetter(0))
         timeline = Timeline(self.now, self.room, releases, len(self.classes))
         for closing in () if self._outlook is None else self._outlook.coming(self.now):
-            timeline.take(*closing)
+            timeline.take(*closing._replace(taken=left_of(closing.taken)))
         return timeline
 
     @property
@@ -329,6 +334,16 @@ class State:
     def free_nodes(self) -> tuple[str, ...]:
         """Names of the free processors, in order."""
         return self.names(self._occupancy.free)
+
+    @property
+    def failed_nodes(self) -> tuple[str, ...]:
+        """Names of the processors of failed nodes, in order; when they are repaired is unknown."""
+        return self.names(self._occupancy.failed)
+
+    @property
+    def num_failures(self) -> int:
+        """Number of times so far at which nodes failed or were repaired."""
+        return self._occupancy.num_failures
 
     @property
     def link_loads(self) -> tuple[float, ...]:
@@ -565,6 +580,7 @@ class Tallies(Protocol):
 
 __all__ = [
     "ENFORCED",
+    "INTERRUPTED",
     "Arriving",
     "Beginning",
     "ChoosesShapes",

@@ -49,6 +49,9 @@ class Record:
         ends.append(end)
         held.append(processors)
 
+    def __bool__(self) -> bool:
+        return self._before is not None or bool(self._facts.jobs)
+
     def has(self, job: int) -> bool:
         """Return whether a job has ended."""
         return any(job in part.jobs for part in self._parts())

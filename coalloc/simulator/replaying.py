@@ -94,6 +94,8 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
     [600.0, 500.0, 455.0]
     """
     instance.refuse_shared_nodes("replay")
+    if schedule.interrupted:
+        raise CoallocError("the schedule has interrupted runs, which replay does not support")
     broken = [v for v in check(instance, schedule, links="ignore") if v.rule in STRUCTURE]
     if broken:
         raise CoallocError(f"the schedule does not match the instance: {visible(broken[0].sentence)}")

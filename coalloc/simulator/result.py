@@ -86,6 +86,7 @@ class SimulationResult:
         -------
         pandas.DataFrame
             Columns ``job``, ``tasks``, ``arrival``, ``start``, ``end``, ``wait``, ``run``, ``response`` (all s),
+            of an interrupted job the start of its last run and the wait until its first;
             ``nodes`` and ``outcome``. On time-shared nodes also ``stopped`` (s) and ``mean_share``, the mean of the
             smallest CPU share of its tasks.
         """
@@ -215,6 +216,7 @@ class SimulationResult:
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         longest = 1e3 * m["decision_time_max"]
         unproven = f", {m['decisions_unproven']} decisions not proved optimal" if m.get("decisions_unproven") else ""
+        lost = f"{m['interruptions']:.0f} interrupted, {number_text(m['lost_processor_seconds'])} processor s lost"
         saturated = f"{100 * m['saturated_share']:.1f} % of the jobs met link saturation"
         return [
             ("policy", f"{self.policy} ({options})" if options else self.policy),
@@ -223,6 +225,7 @@ class SimulationResult:
             ("wait", distribution_text(m, "wait", "s")),
             ("response", distribution_text(m, "response", "s")),
             ("slowdown", f"bounded slowdown: {distribution_text(m, 'bounded_slowdown')}"),
+            *([("runs", lost)] if m["interruptions"] else []),
             ("execution", f"continuous time, shared links; mean run time {excess_text(m)}, {saturated}"),
             ("decision", f"time: mean {1e3 * m['decision_time_mean']:.3g} ms, max {longest:.3g} ms{unproven}"),
         ]

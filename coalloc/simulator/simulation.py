@@ -15,9 +15,10 @@ from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.numbering import names_of
 from coalloc.instance.processor_names import ProcessorNames, ProcessorSets
 from coalloc.measures.metrics import metrics
-from coalloc.schedule import Placement, Schedule
+from coalloc.schedule import Failure, InterruptedRun, Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
+from coalloc.simulator.failing import refuse_failures
 from coalloc.simulator.node_sharing import refuse_missing_memory
 from coalloc.simulator.occupancy import UnplaceableError
 from coalloc.simulator.policy import (
@@ -51,23 +52,35 @@ def engine_for(
     policy: Policy | Broker,
     *,
     name: str,
+    failures: Sequence[Failure] = (),
+    requeue: bool = True,
     passes: Passes = "batch",
     kill: bool = False,
     seed: int = 0,
     report: Callable[[Position], None] | None = None,
 ) -> Engine:
     """Return what runs an instance under a policy or a broker; raises where that is not supported."""
-    refuse_policy(instance, policy, name)
+    refuse_policy(instance, policy, name, has_failures=bool(failures))
     router = policy if isinstance(policy, Broker) else None
     parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
     chooses = isinstance(policy, ChoosesShapes) and policy.chooses_shapes
     with nullcontext() if chooses else _blaming_first_shapes(instance, name):
         seen = instance if chooses else _in_first_shapes(instance)
-        return Engine(seen, parts, router=router, passes=passes, kill=kill, seed=seed, report=report)
+        return Engine(
+            seen,
+            parts,
+            router=router,
+            failures=failures,
+            requeue=requeue,
+            passes=passes,
+            kill=kill,
+            seed=seed,
+            report=report,
+        )
 
 
-def refuse_policy(instance: Instance, policy: Policy | Broker, name: str) -> None:
-    """Raise where a policy does not support what an instance has."""
+def refuse_policy(instance: Instance, policy: Policy | Broker, name: str, *, has_failures: bool = False) -> None:
+    """Raise where a policy does not support what an instance has, or failures of nodes."""
     if not (isinstance(policy, SharesNodes) and policy.shares_nodes):
         instance.refuse_shared_nodes(f"policy {name!r}")
     supported = policy.supported_features if isinstance(policy, ListsFeatures) else ENFORCED
@@ -75,15 +88,24 @@ def refuse_policy(instance: Instance, policy: Policy | Broker, name: str) -> Non
     refuse_unsupported(instance, f"simulate with policy {name!r}", supported, why)
     if instance.shares_nodes:
         refuse_unsupported(instance, "simulate with time-shared nodes", ON_SHARED_NODES)
+    if has_failures:
+        refuse_failures(instance, supported, f"simulate with policy {name!r}")
     if isinstance(policy, NeedsMemory) and policy.needs_memory:
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
 
 
 def result_of(
-    instance: Instance, run: Run, policy: Policy | Broker, name: str, options: Mapping[str, Any], *, is_managed: bool
+    instance: Instance,
+    run: Run,
+    policy: Policy | Broker,
+    name: str,
+    options: Mapping[str, Any],
+    *,
+    failures: Sequence[Failure] = (),
+    is_managed: bool,
 ) -> SimulationResult:
     """Return a run of an instance, checked and measured; ``is_managed``: its sites were switched on and off."""
-    schedule = schedule_of_run(instance, run)
+    schedule = schedule_of_run(instance, run, failures)
     violations = check(
         instance, schedule, links="shared", scope=policy.scope, power_management=is_managed, deadlines="report"
     )
@@ -119,8 +141,8 @@ def _in_first_shapes(instance: Instance) -> Instance:
     return instance.replace(jobs=[job.in_shapes[0] for job in instance.jobs])
 
 
-def schedule_of_run(instance: Instance, run: Run) -> Schedule:
-    """Return the schedule of a run, jobs in the order of the instance."""
+def schedule_of_run(instance: Instance, run: Run, failures: Sequence[Failure] = ()) -> Schedule:
+    """Return the schedule of a run, jobs in the order of the instance, with the failures before its end."""
     jobs = range(len(instance.jobs))
     columns: dict[str, Sequence[object]] = {
         "job": column(instance.jobs, "id"),
@@ -132,7 +154,21 @@ def schedule_of_run(instance: Instance, run: Run) -> Schedule:
         columns["outcome"] = ["killed" if index in run.killed else "completed" for index in jobs]
     if run.shapes:
         columns["shape"] = [run.shapes.get(index, 0) for index in jobs]
-    return Schedule(Columns(Placement, columns), instance=instance.name)
+    if not failures:
+        return Schedule(Columns(Placement, columns), instance=instance.name)
+    last = max(run.ends, default=0.0)
+    happened = [failure for failure in failures if failure.start <= last]
+    interrupted = tuple(_interrupted_runs(instance, run))
+    return Schedule(Columns(Placement, columns), instance=instance.name, failures=happened, interrupted=interrupted)
+
+
+def _interrupted_runs(instance: Instance, run: Run) -> Iterator[InterruptedRun]:
+    """Yield the runs that were interrupted, in the order of their ends."""
+    held = _names(instance, [processors for *_, processors in run.interrupted])
+    for (index, start, end, processors), nodes in zip(run.interrupted, held, strict=True):
+        job, tasks = instance.jobs[index], processors.bit_count()
+        number = next(n for n, shape in enumerate(job.in_shapes) if shape.tasks == tasks)
+        yield InterruptedRun(job.id, start, end, nodes, "failure", number)
 
 
 def _names(instance: Instance, held: Sequence[Processors]) -> ProcessorSets:

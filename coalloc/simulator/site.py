@@ -232,6 +232,8 @@ class Site:
             reservations=tuple(run for run in held if run.start > 0.0),
         )
         self._links = links
+        self._shut = 0
+        """The processors of closings that have begun."""
         self._listen()
 
     def _listen(self) -> None:
@@ -454,6 +456,8 @@ class Site:
 
     def shut(self, closing: Closing) -> None:
         """Let a closing begin where nothing runs any more."""
+        self._shut |= self._closed(closing)
+        self._fail()
         self._occupancy.close(closing.taken)
         if self.outlook is not None:
             self.outlook.begin(closing)
@@ -461,8 +465,31 @@ class Site:
     def reopen(self, closing: Closing) -> None:
         """Let a closing be over."""
         self._occupancy.close(closing.taken, -1)
+        self._shut &= ~self._closed(closing)
+        self._fail()
         if self.outlook is not None:
             self.outlook.finish(closing)
+
+    def fail(self, processors: Processors) -> None:
+        """Let processors of failed nodes, on which nothing runs any more, not be there."""
+        self._occupancy.down |= processors
+        self._fail()
+
+    def repair(self, processors: Processors) -> None:
+        """Let processors of failed nodes be there again."""
+        self._occupancy.down &= ~processors
+        self._fail()
+
+    def _fail(self) -> None:
+        """Let exactly those failed processors not be there that are not shut anyway."""
+        failed, before = self._occupancy.down & ~self._shut, self._occupancy.failed
+        self._occupancy.fail(failed & ~before)
+        self._occupancy.fail(before & ~failed, -1)
+
+    def _closed(self, closing: Closing) -> Processors:
+        """Return the processors of the classes that a closing takes."""
+        classes = compress(self.state.classes, closing.taken[: len(self.state.classes)])
+        return processors_of(p for node_class in classes for p in node_class.processors)
 
     def occupy(self, job: Job, processors: Processors, end: float) -> Running:
         """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""

@@ -38,7 +38,8 @@ TOPICS = {
         write_proof
     """,
     "Simulation and policies": """
-        simulate Simulation results.SimulationResult policies Policy replay
+        simulate Simulation results.SimulationResult policies Policy replay results.Failure results.InterruptedRun
+        io.read_failures io.sample_failures
     """,
     "Checking and measuring": """
         Schedule Placement check results.Violation metrics results.metrics_of results.metrics_by results.series energy

@@ -76,6 +76,8 @@ def test_every_metric_by_hand(worked):
             "unmet_levels": 0.0,
             "deadlines_missed": 0.0,
             "killed": 1.0,
+            "interruptions": 0.0,
+            "lost_processor_seconds": 0.0,
             "peak_link_share": 1.6,
             "queue_length_mean": 40.0 / 52.0,
         }
@@ -233,7 +235,7 @@ def test_what_the_instance_does_not_have_is_refused(worked):
 
 def test_every_metric_has_a_definition_and_a_unit():
     assert all(metric.definition and metric.unit for metric in METRICS.values())
-    assert METRICS["wait_mean"].definition == "Mean of s_j - r_j."
+    assert METRICS["wait_mean"].definition == "Mean of f_j - r_j."
 
 
 @LAW

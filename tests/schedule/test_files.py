@@ -83,7 +83,7 @@ def test_all_faults_come_at_once(tmp_path):
         read_schedule(path)
     assert sorted(str(fault) for fault in caught.value.faults) == [
         "instance: must not be empty",
-        "length: is not a known key; known keys: format, version, placements, slot, instance",
+        "length: is not a known key; known keys: format, version, placements, slot, instance, failures, interrupted",
         "placements[0].end: must be a number, got true",
         "placements[0].nodes: must be a list, got 'C1/0'",
         "placements[0].outcome: must be 'completed' or 'killed', got 'lost'",

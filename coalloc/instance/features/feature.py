@@ -104,11 +104,11 @@ class UnsupportedFeature(CoallocError):  # noqa: N818 - what it is, not that it 
     ('deadline',)
     """
 
-    def __init__(self, method: str, features: Iterable[str], why: str = "") -> None:
+    def __init__(self, method: str, features: Iterable[str], why: str = "", *, of: str = "instance") -> None:
         self.method, self.features = method, tuple(features)
         because = f": {why}" if why else ""
         used = " and ".join(map(repr, self.features))
-        super().__init__(f"{method} does not support {used}, which this instance uses{because}")
+        super().__init__(f"{method} does not support {used}, which this {of} uses{because}")
 
 
 class RelaxedFeatureWarning(UserWarning):

@@ -1,0 +1,72 @@
+"""The rules on failures and interrupted runs: each wrong record is found, and a right one passes."""
+
+import pytest
+
+import coalloc
+from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.results import Failure, InterruptedRun
+
+
+@pytest.fixture
+def instance():
+    platform = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=125.0)])
+    return Instance(platform, [Job("A", 1, 100.0), Job("B", 1, 10.0)])
+
+
+@pytest.fixture
+def schedule(instance):
+    # A has C1/0 until 40 s, B C1/1 until 10 s; A starts anew on C1/1 at 40 s.
+    return coalloc.simulate(instance, "fcfs", failures=[Failure(["C1/0"], 40.0, 60.0)]).schedule
+
+
+def rules(instance, schedule):
+    return [violation.rule for violation in coalloc.check(instance, schedule)]
+
+
+def test_the_record_of_a_run_passes_and_is_the_same_when_it_is_read_again(instance, schedule, tmp_path):
+    assert rules(instance, schedule) == []
+    coalloc.write_schedule(schedule, tmp_path / "s.json")
+    assert coalloc.read_schedule(tmp_path / "s.json") == schedule
+    assert '"version": 3' in (tmp_path / "s.json").read_text()
+
+
+def test_a_run_on_a_failed_node_is_found(instance, schedule):
+    last = schedule["A"]
+    again = [last.replace(nodes=["C1/0"]), schedule["B"]]
+    found = coalloc.check(instance, schedule.replace(placements=again))
+    assert [str(violation) for violation in found] == [
+        "failed-node: job A is on C1/0 from 40 s to 140 s: failed from 40 s to 60 s"
+    ]
+    longer = schedule.interrupted[0].replace(end=41.0)
+    assert "failed-node" in rules(instance, schedule.replace(interrupted=[longer]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"end": 39.0}, ["interruption"]),  # no node fails then
+        ({"nodes": ["C1/1"], "start": 10.0}, ["interruption"]),  # none of its nodes fails
+        ({"nodes": ["C1/1"]}, ["interruption", "overlap"]),  # where B is
+        ({"nodes": ["C1/0-1"], "start": 10.0}, ["task-count"]),
+        ({"job": "Z"}, ["unknown-job"]),
+        ({"start": -70.0}, ["arrival", "duration"]),  # before its arrival, and longer than it takes
+    ],
+)
+def test_a_wrong_interrupted_run_is_found(instance, schedule, changes, expected):
+    wrong = schedule.replace(interrupted=[schedule.interrupted[0].replace(**changes)])
+    assert rules(instance, wrong) == expected
+
+
+def test_runs_of_a_job_at_the_same_time_are_found(instance):
+    # A starts anew on C1/1 at 30 s, while its first run goes on to 40 s.
+    placements = [coalloc.Placement("A", 30.0, 130.0, ["C1/1"]), coalloc.Placement("B", 0.0, 10.0, ["C1/1"])]
+    interrupted = [InterruptedRun("A", 0.0, 40.0, ["C1/0"], "failure")]
+    failures = [Failure(["C1/0"], 40.0, 60.0)]
+    wrong = coalloc.Schedule(placements, failures=failures, interrupted=interrupted)
+    assert rules(instance, wrong) == ["interruption"]
+
+
+def test_a_run_that_goes_on_where_an_interrupted_one_stopped_is_too_short(instance, schedule):
+    # 40 s are done in the interrupted run: the last one would have to take 60 s more, were they not lost.
+    last = schedule["A"].replace(end=100.0)
+    assert rules(instance, schedule.replace(placements=[last, schedule["B"]])) == ["duration"]
