@@ -24,6 +24,7 @@ from coalloc.objectives.piecewise import PiecewiseLinear as PiecewiseLinear
 from coalloc.problem import Problem as Problem
 from coalloc.problem.allocation import NodeClass as NodeClass
 from coalloc.rules.orders import QueueOrder as QueueOrder
+from coalloc.simulator.policy import Preempt as Preempt
 from coalloc.simulator.policy import Running as Running
 from coalloc.simulator.policy import Start as Start
 from coalloc.simulator.policy import State as State

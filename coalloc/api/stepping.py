@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import add
 from typing import Any
 
 from coalloc.documents.arguments import Seed, public, require
@@ -19,7 +20,7 @@ from coalloc.instance import CoallocError, Instance, Job, UnsupportedFeature, as
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.schedule import Failure
 from coalloc.simulator.clock import Passes
-from coalloc.simulator.decisions import Start, Wake, shown
+from coalloc.simulator.decisions import Preempt, Start, Wake, shown
 from coalloc.simulator.engine import PolicyError, Position
 from coalloc.simulator.policy import INTERRUPTED, ChoosesShapes, Copying, Policy, State
 from coalloc.simulator.result import SimulationResult
@@ -28,7 +29,7 @@ from coalloc.simulator.simulation import engine_for, refuse_policy, result_of
 from coalloc.simulator.site import Site
 
 ReportPosition = Callable[[Position], None]
-Decision = str | Start | Wake | Iterable[str | Start | Wake]
+Decision = str | Start | Wake | Preempt | Iterable[str | Start | Wake | Preempt]
 """Jobs that start now, by their ids or as starts, and times of further passes."""
 
 BY_HAND = "by hand"
@@ -195,7 +196,7 @@ class Simulation:
 
         Parameters
         ----------
-        decision : str or Start or Wake or iterable of them, default None
+        decision : str or Start or Wake or Preempt or iterable of them, default None
             Jobs that start now, by id, in this order. ``coalloc.extend.Start`` says where; an id leaves that to the
             rule ``"fastest-first"``. Empty: wait. None: the policy decides; without one, wait.
 
@@ -240,7 +241,7 @@ class Simulation:
 
         Parameters
         ----------
-        decision : str or Start or Wake or iterable of them
+        decision : str or Start or Wake or Preempt or iterable of them
             As for ``step``.
 
         Returns
@@ -501,7 +502,7 @@ class Simulation:
         self._engine.carry_out(site, self._starts(site, asked))
         return site
 
-    def _starts(self, site: Site, asked: Sequence[str | Start | Wake]) -> list[object]:
+    def _starts(self, site: Site, asked: Sequence[str | Start | Wake | Preempt]) -> list[object]:
         """Return a decision for a site with all its starts placed; raises where a job does not fit now."""
         decisions: list[object] = []
         state, room, filling = site.state, site.state.room, None
@@ -521,6 +522,8 @@ class Simulation:
                         self._engine.position,
                     )
                 start, room = placed, less(room, placed.counts)
+            elif isinstance(start, Preempt):
+                room = tuple(map(add, room, _taken_by(state, start.job_id)))
             decisions.append(start)
         return decisions
 
@@ -556,6 +559,12 @@ class Simulation:
             raise
 
 
+def _taken_by(state: State, job_id: str) -> Allocation:
+    """Return what a running job takes of the room; nothing where it does not run."""
+    nothing = (0,) * len(state.room)
+    return next((run.taken for run in state.running if run.job.id == job_id), nothing)
+
+
 def chosen_policy(policy: str | Policy | Broker, options: Mapping[str, Any]) -> tuple[Policy | Broker, str]:
     """Return a policy and its name."""
     if isinstance(policy, str):
@@ -584,18 +593,18 @@ def _copied(policy: Policy) -> Policy:
     )
 
 
-def _listed(decision: Decision | None) -> list[str | Start | Wake]:
+def _listed(decision: Decision | None) -> list[str | Start | Wake | Preempt]:
     """Return the parts of a decision."""
     if decision is None:
         return []
-    if isinstance(decision, (str, Start, Wake)):
+    if isinstance(decision, (str, Start, Wake, Preempt)):
         return [decision]
     if not isinstance(decision, Iterable):
         raise CoallocError(f"decision must be job ids or coalloc.extend.Start objects, got {shown(decision)}")
     return list(decision)
 
 
-def _job_of(asked: list[str | Start | Wake]) -> str:
+def _job_of(asked: list[str | Start | Wake | Preempt]) -> str:
     """Return the first job of a decision, nothing where there is none."""
     for part in asked:
         if isinstance(part, (str, Start)):

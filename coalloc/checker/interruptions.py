@@ -59,7 +59,7 @@ def _interruptions(case: Case) -> Iterator[Violation]:
                 f"{seconds(run.end)}"
             )
             yield Violation("interruption", (run.job,), "", following, run.end, following, sentence)
-        if not _has_cause(case, row, run, tolerance):
+        if run.cause == "failure" and not _has_cause(case, row, run, tolerance):
             sentence = f"no node of job {visible(run.job)} fails when its run is interrupted at {seconds(run.end)}"
             yield Violation("interruption", (run.job,), "", run.end, 0, 1, sentence)
 
@@ -74,8 +74,8 @@ RULES = (
     Rule({"failed-node": "no run overlaps a failure of its nodes"}, _failures),
     Rule(
         {
-            "interruption": "an interrupted run ends when one of its nodes fails, and before the next run of its job "
-            "starts"
+            "interruption": "an interrupted run ends before the next run of its job starts, and when one of its nodes "
+            "fails if that is its cause"
         },
         _interruptions,
     ),

@@ -19,11 +19,11 @@ from coalloc.heuristics.over_time import Filling, ShapeFilling
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
-from coalloc.rules.orders import Keys, Order, is_fixed, ordered
+from coalloc.rules.orders import ByWeight, Keys, Order, is_fixed, ordered
 from coalloc.rules.queues import Places, QueueRules, WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, Reserve, reservation, reservation_in_pool
 from coalloc.rules.shapes import ShapeChoice
-from coalloc.simulator.policy import INTERRUPTED, Start, State
+from coalloc.simulator.policy import INTERRUPTED, Preempt, Running, Start, State
 
 CandidateOrder = Literal["queue"] | Order
 """The order of the jobs that may pass the first that waits: that of the queue, or another."""
@@ -33,7 +33,8 @@ CandidateOrder = Literal["queue"] | Order
 class Easy:
     """EASY backfilling over a queue in some order; ``candidates`` is the order in which others are tried.
 
-    With ``shapes="ends-first"`` a job of several shapes takes the one that ends first by the estimates.
+    With ``shapes="ends-first"`` a job of several shapes takes the one that ends first by the estimates. With
+    ``preempt="requeue"`` jobs of larger weight come first, and stop running jobs of smaller weight.
     """
 
     supported_features: ClassVar[frozenset[str]] = INTERRUPTED
@@ -42,11 +43,14 @@ class Easy:
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     shapes: ShapeChoice = "first"
+    preempt: Literal["none", "requeue"] = "none"
     _run: object = field(init=False, default=None)
     _has_closings: bool = field(init=False, default=False)
     _is_moldable: bool = field(init=False, default=False)
     _allocator: Allocator = field(init=False)
     _waiting: WaitingJobs = field(init=False)
+    _order: Order = field(init=False, default="fcfs")
+    """The order of the queue, with weights where they count."""
     _turns: Keys | None = field(init=False)
     """The order in which others are tried than the first that waits; None is that of the queue."""
     _reserve: Reserve = field(init=False)
@@ -59,10 +63,15 @@ class Easy:
         return self.shapes == "ends-first"
 
     @property
+    def preempts(self) -> bool:
+        """Whether it stops jobs for others."""
+        return self.preempt != "none"
+
+    @property
     def queue_rules(self) -> QueueRules | None:
         """What it decides on equal processors; None where the order of two jobs changes while they wait."""
         candidates = None if self.candidates == "queue" else self.candidates
-        if not is_fixed(self.queue_order) or not (candidates is None or is_fixed(candidates)):
+        if self.preempts or not is_fixed(self.queue_order) or not (candidates is None or is_fixed(candidates)):
             return None
         return QueueRules(self.queue_order, "easy", candidates)
 
@@ -73,7 +82,8 @@ class Easy:
         self._allocator = state.allocator(self.allocation)
         is_pool = len(state.room) == 1 and not state.is_restricted
         self._reserve = reservation_in_pool if is_pool else reservation
-        self._waiting = waiting_jobs(self.queue_order, self._allocator.least_time)
+        self._order = ByWeight(self.queue_order) if self.preempts else self.queue_order
+        self._waiting = waiting_jobs(self._order, self._allocator.least_time)
         self._turns = None if self.candidates == "queue" else Keys(self.candidates)
 
     def left(self, _: State, __: Job) -> None:
@@ -88,7 +98,7 @@ class Easy:
             twin._waiting, twin._turns, twin._gap = self._waiting.copied(), copy(self._turns), None
         return twin
 
-    def decide(self, state: State) -> list[Start]:
+    def decide(self, state: State) -> Sequence[Start | Preempt]:
         """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
         if state.run is not self._run:
             self.begin(state)
@@ -98,31 +108,62 @@ class Easy:
         waiting.update(state)
         starts: list[Start] = []
         passing: list[int] = []
+        stopped: list[tuple[int, Running]] = []
         for job in waiting.jobs:
             counts = choose(job, free)
+            if counts is None and self.preempts:
+                victims = self._victims(job, free, _without(state.running, stopped), state)
+                stopped += [(len(starts), run) for run in victims]
+                free = _more(free, victims)
+                counts = choose(job, free)
             if counts is None:
                 room = sum(free[: len(state.classes)])
                 if room:
-                    passing = self._pass_head(starts, free, room, state)
+                    passing = self._pass_head(starts, free, room, state, _without(state.running, stopped))
                 break
             starts.append(Start(job.id, counts))
             free = less(free, counts)
         if starts:
             waiting.leave(len(starts) - len(passing), passing)
-        return starts
+        return _interleaved(starts, stopped) if stopped else starts
 
-    def _pass_head(self, starts: list[Start], free: Allocation, room: int, state: State) -> list[int]:
+    def _victims(self, job: Job, free: Allocation, running: Sequence[Running], state: State) -> list[Running]:
+        """Return the jobs of smaller weight that stop for one; none where it would not fit even so.
+
+        Those of the smallest weight come first, of these the one that started last, until the job fits; then each
+        goes on without which the job fits, too.
+        """
+        choose = self._allocator.choose
+        smaller = [run for run in running if run.job.weight < job.weight and run.start < state.now]
+        smaller = [run for run in smaller if run.job.id not in state.given]
+        found: list[Running] = []
+        for run in sorted(smaller, key=lambda run: (run.job.weight, -run.start)):
+            found.append(run)
+            if choose(job, _more(free, found)) is not None:
+                break
+        else:
+            return []
+        for run in [*found]:
+            others = [other for other in found if other is not run]
+            if choose(job, _more(free, others)) is not None:
+                found = others
+        return found
+
+    def _pass_head(
+        self, starts: list[Start], free: Allocation, room: int, state: State, running: Sequence[Running]
+    ) -> list[int]:
         """Add starts of jobs behind the first that waits, which do not delay it; return their places."""
         waiting, head, gap = self._waiting, len(starts), self._gap
         jobs = waiting.jobs
-        if gap is not None and not (self.queue_order == "fcfs" and gap.is_as_it_was(jobs[head], free, state)):
+        if gap is not None and not (self._order == "fcfs" and gap.is_as_it_was(jobs[head], free, state)):
             gap = self._gap = None
         candidates = waiting.small(room, head + 1 if gap is None else gap.num_tried)
         if not len(candidates):
             return []
         now = state.now
         if gap is None:
-            gap = self._gap = self._gap_before(jobs[head], [(jobs[k], s) for k, s in enumerate(starts)], free, state)
+            started = [(jobs[k], s) for k, s in enumerate(starts)]
+            gap = self._gap = self._gap_before(jobs[head], started, free, state, running)
         if self._turns is not None:
             candidates = self._in_turn(candidates, self._turns, state)
         passing: list[int] = []
@@ -139,7 +180,7 @@ class Easy:
         jobs = self._waiting.jobs
         place_of = {jobs[place].id: int(place) for place in places}
         queued = [jobs[k] for k in places]
-        if self.queue_order != "fcfs":
+        if self._order != "fcfs":
             queued = [job for job in state.queue if job.id in place_of]
         return [place_of[job.id] for job in ordered(queued, turns.at(state))]
 
@@ -171,18 +212,43 @@ class Easy:
             return [*range(num_first + 1, len(self._waiting.jobs))]
         return self._waiting.small(room, num_first + 1)
 
-    def _gap_before(self, head: Job, starts: Sequence[tuple[Job, Start]], free: Allocation, state: State) -> _Gap:
+    def _gap_before(
+        self,
+        head: Job,
+        starts: Sequence[tuple[Job, Start]],
+        free: Allocation,
+        state: State,
+        running: Sequence[Running],
+    ) -> _Gap:
         """Return what is free beside the reservation of the first job that waits, where others start now."""
         time, now = self._allocator.time, state.now
         started = [(now + time(job, start.counts), tuple(start.counts)) for job, start in starts]
-        kept = self._reserve(head, free, _releases(state, started), self._allocator.choose)
+        kept = self._reserve(head, free, _releases(running, now, started), self._allocator.choose)
         return _Gap(head, free, kept, self._allocator, state)
 
 
-def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
+def _without(running: Sequence[Running], stopped: Sequence[tuple[int, Running]]) -> Sequence[Running]:
+    """Return the jobs that go on."""
+    gone = {run.job.id for _, run in stopped}
+    return [run for run in running if run.job.id not in gone] if gone else running
+
+
+def _interleaved(starts: Sequence[Start], stopped: Sequence[tuple[int, Running]]) -> list[Start | Preempt]:
+    """Return starts with the jobs that stop for each of them, by place, before it."""
+    decisions: list[Start | Preempt] = [*starts]
+    for place, run in reversed(stopped):
+        decisions.insert(place, Preempt(run.job.id))
+    return decisions
+
+
+def _more(free: Allocation, stopped: Sequence[Running]) -> Allocation:
+    """Return what is free where jobs stop."""
+    return tuple(map(sum, zip(free, *(run.taken for run in stopped), strict=True)))
+
+
+def _releases(running: Sequence[Running], now: float, started: Sequence[Release]) -> Iterable[Release]:
     """Return when jobs are expected to end, those that start now included; overdue ones are expected now."""
-    now = state.now
-    ends = ((end if end > now else now, taken) for _, _, _, _, end, taken in state.running)
+    ends = ((end if end > now else now, taken) for _, _, _, _, end, taken in running)
     return sorted([*ends, *started], key=itemgetter(0)) if started else ends
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -161,6 +162,23 @@ FIXED_ORDERS: Mapping[str, KeyOfJob] = {**ORDERS, "fcfs": as_queued, "f1": f1, "
 """Sort keys of a queue that never change while a job waits, by name of the order."""
 TIMED_ORDERS: Mapping[str, Key] = {"wfp3": wfp3, "unicef": unicef}
 """Sort keys that change with the clock, by name of the order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByWeight:
+    """Jobs of larger weight first, those of equal weight in another order."""
+
+    order: Order
+
+    @property
+    def changes_every(self) -> float:
+        """How often the keys of the other order change, s."""
+        return _period(self.order)
+
+    def key(self, state: Moment) -> KeyOfJob:
+        """Return the sort key of jobs now."""
+        key = _maker(self.order)(state)
+        return lambda job: (-job.weight, key(job))
 
 
 def is_fixed(order: Order) -> bool:

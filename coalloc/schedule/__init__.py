@@ -1,5 +1,6 @@
 """Schedules: where and when each job runs, and what was observed of it."""
 
+from coalloc.schedule.interruptions import Cause as Cause
 from coalloc.schedule.interruptions import Failure as Failure
 from coalloc.schedule.interruptions import InterruptedRun as InterruptedRun
 from coalloc.schedule.naming import Occupation as Occupation

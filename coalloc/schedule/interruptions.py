@@ -1,4 +1,4 @@
-"""What interrupts jobs in a run: failures of nodes; and the runs that came to nothing because of it."""
+"""Failures of nodes, and the runs of jobs that came to nothing because of them, or because of other jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coalloc.documents.values import LEFT_OUT, Seconds, Text, Value, value
 from coalloc.instance.processor_names import NamesField
 from coalloc.schedule.placement import Instant, Placement, ShapeNumber
 
-Cause = Literal["failure"]
+Cause = Literal["failure", "preemption"]
 
 
 @value()
@@ -71,8 +71,8 @@ class InterruptedRun(Value):
         Time of the interruption, s.
     nodes : sequence of str
         Names of the processors, as in a ``coalloc.Placement``.
-    cause : {"failure"}
-        ``"failure"``: one of its nodes failed.
+    cause : {"failure", "preemption"}
+        ``"failure"``: one of its nodes failed. ``"preemption"``: the policy stopped it for another job.
     shape : int, default 0
         Mode in which a moldable job ran.
 

@@ -1,4 +1,4 @@
-"""What a policy decides: jobs that start now, and instants at which it wants to be asked again."""
+"""What a policy decides: jobs that start now, or stop for others, and instants at which it wants to be asked again."""
 
 from __future__ import annotations
 
@@ -63,23 +63,45 @@ class Wake(NamedTuple):
     time: float
 
 
+class Preempt(NamedTuple):
+    """Decision of a policy: stop a running job now. It joins the queue again, behind the others, and starts anew.
+
+    Parameters
+    ----------
+    job_id : str
+        Id of the job, which has started before now.
+
+    See Also
+    --------
+    coalloc.extend.Start : The decision that starts a job.
+
+    Examples
+    --------
+    >>> from coalloc.extend import Preempt
+    >>> Preempt("J1")
+    Preempt(job_id='J1')
+    """
+
+    job_id: str
+
+
 class DecisionError(CoallocError):
     """A policy answered what cannot be done."""
 
 
-def decisions_of(answer: Any, num_waiting: int) -> list[object]:
+def decisions_of(answer: Any, num_waiting: int, num_running: int = 0) -> list[object]:
     """Return the decisions of an answer, which may be endless.
 
-    As many starts and as many wake-ups are good as jobs wait. One decision more is looked at: then one of the starts is
-    of a job that does not wait, or no longer, or there are too many wake-ups. Raises :class:`DecisionError` where the
-    answer has no decisions in it.
+    As many starts and as many wake-ups are good as jobs wait, and each running job may stop once. One decision more is
+    looked at: then one of the starts is of a job that does not wait, or no longer, or there are too many wake-ups.
+    Raises :class:`DecisionError` where the answer has no decisions in it.
     """
     if isinstance(answer, CoroutineType):
         answer.close()  # or Python warns that nobody has awaited it
         raise DecisionError("decide(state) must return the jobs to start, but it is asynchronous; use a plain function")
     if not hasattr(type(answer), "__iter__"):
         raise DecisionError(f"decide(state) must return the jobs to start ([] for none), got {shown(answer)}")
-    return list(islice(answer, 2 * num_waiting + 1))
+    return list(islice(answer, 2 * (num_waiting + num_running) + 1))
 
 
 def wake_time(decision: object, now: float) -> float:

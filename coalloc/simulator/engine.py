@@ -25,10 +25,10 @@ from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resourc
 from coalloc.instance.spread import SPREADING
 from coalloc.problem.execution import execution_slowdown
 from coalloc.rules.queues import QueueRules
-from coalloc.schedule import Failure
+from coalloc.schedule import Cause, Failure
 from coalloc.simulator.clock import Change, Clock, Passes
 from coalloc.simulator.contention import Contention
-from coalloc.simulator.decisions import DecisionError, Start, wake_time
+from coalloc.simulator.decisions import DecisionError, Preempt, Start, wake_time
 from coalloc.simulator.failing import Failing, failing_changes
 from coalloc.simulator.gangs import Gang
 from coalloc.simulator.interruption import Interrupts, noted_interrupts
@@ -106,7 +106,7 @@ class Run:
     """What happened to each job, by index: its start and end (s), its processors, whether it was killed.
 
     ``shapes`` are the numbers of the shapes that jobs of several have taken. ``interrupted`` are the runs before, in
-    order of their ends: job, start and end (s), processors.
+    order of their ends: job, start and end (s), processors, cause.
     ``decisions`` counts the passes in which jobs waited; ``decision_total`` and ``decision_max`` are the
     policy's own time in them, s.
     """
@@ -116,7 +116,7 @@ class Run:
     processors: Sequence[Processors]
     killed: frozenset[int]
     shapes: Mapping[int, int]
-    interrupted: Sequence[tuple[int, float, float, Processors]]
+    interrupted: Sequence[tuple[int, float, float, Processors, Cause]]
     decisions: int
     decision_total: float
     decision_max: float
@@ -208,7 +208,9 @@ class Engine:
         """The whole run in the engine, while it is one."""
         self._homes: dict[int, int] = {}
         """The site of each job, by number, where there are several: from its arrival to its end."""
-        self._record, self._interrupted, self._known_processors = Record(), Record(), dict[Processors, Processors]()
+        # What has happened to jobs that have ended; and in runs that failures or policies have interrupted.
+        self._record, self._failed, self._preempted = Record(), Record(), Record()
+        self._known_processors = dict[Processors, Processors]()
         self._start_running_jobs(instance)
         self._listen()
 
@@ -246,7 +248,8 @@ class Engine:
         for name in COPIED:
             setattr(twin, name, getattr(self, name).copy())
         twin._readiness = None if self._readiness is None else self._readiness.copied()
-        twin._record, twin._interrupted = self._record.copied(), self._interrupted.copied()
+        for name in ("_record", "_failed", "_preempted"):
+            setattr(twin, name, getattr(self, name).copied())
         if is_trial:
             twin._take_router(None)
         elif self._router is not None:
@@ -387,15 +390,17 @@ class Engine:
             processors,
             frozenset(place[index] for index in self._killed if index in place),
             {place[index]: shape for index, shape in self._shapes.items()},
-            [(place[index], start, end, held) for index, start, end, held in self._interrupted_runs()],
+            [(place[run[0]], *run[1:]) for run in self._interrupted],
             sum(site.num_decisions for site in self._sites),
             sum(site.decision_total for site in self._sites),
             max(site.decision_max for site in self._sites),
         )
 
-    def _interrupted_runs(self) -> list[tuple[int, float, float, Processors]]:
-        """Return the runs that were interrupted, in order of their ends, then of their starts."""
-        return sorted(self._interrupted, key=itemgetter(2, 1, 0))
+    @property
+    def _interrupted(self) -> list[tuple[int, float, float, Processors, Cause]]:
+        """The runs that were interrupted, in order of their ends, then of their starts."""
+        causes: dict[Cause, Record] = {"failure": self._failed, "preemption": self._preempted}
+        return sorted(((*run, cause) for cause, record in causes.items() for run in record), key=itemgetter(2, 1, 0))
 
     def _made(self, partitions: Sequence[Partition], instance: Instance, rng: np.random.Generator) -> list[Site]:
         """Return the sites of the run; raises where they share a cluster."""
@@ -510,6 +515,8 @@ class Engine:
             if isinstance(decision, Start):
                 self._start(site, decision)
                 num_starts += 1
+            elif isinstance(decision, Preempt):
+                self._preempt(site, decision.job_id)
             else:
                 self._clock.wake(site.number, wake_time(decision, self._clock.now))
                 num_wakes += 1
@@ -521,6 +528,25 @@ class Engine:
         if num_starts:
             self._idle_instants = 0
             site.leave_queue()
+
+    def _preempt(self, site: Site, job_id: str) -> None:
+        """Stop a running job as a policy says, and let it join the queue again, unless it ends at this instant."""
+        found = (i for i, run in self._running.items() if run.job.id == job_id and self._home(i) is site)
+        index, first = next(found, None), len(self._jobs)
+        name = quoted(str(job_id))
+        if index is None:
+            raise DecisionError(f"the policy preempted job {name}, which is not running")
+        if first <= index < first + len(self._instance.running):
+            raise DecisionError(f"the policy preempted job {name}, which runs until its given end")
+        if self._running[index].start >= self._clock.now:
+            raise DecisionError(f"the policy preempted job {name}, which has started at this very time")
+        if self._sharing is not None or "lags" in self._instance.features:
+            raise DecisionError("time-shared nodes and lags do not support preemption")
+        if self._ends[index] <= self._clock.now + self._clock.tolerance:
+            self._finish(index, site)
+            return
+        self._requeued(index, site, self._preempted)
+        self._arrive(index)
 
     def _refuse_idleness(self) -> None:
         """Raise where a policy puts jobs off, again and again, though nothing runs."""
@@ -538,7 +564,7 @@ class Engine:
     def _past(self, site: Site) -> Iterator[Use]:
         """Yield what jobs of a site have used that have ended."""
         first = len(self._jobs)
-        for index, start, end, processors in chain(self._record, self._interrupted):
+        for index, start, end, processors in chain(self._record, self._failed, self._preempted):
             if site.has(processors):
                 known = self._others.get(index)
                 if known is None:
@@ -804,12 +830,17 @@ class Engine:
         if not self._requeue or self._ends[index] <= now + self._clock.tolerance:
             self._stop(site, index)
             return False
+        self._requeued(index, site, self._failed)
+        return True
+
+    def _requeued(self, index: int, site: Site, record: Record) -> None:
+        """Let a job run no more that has to arrive again; record its run."""
+        now = self._clock.now
         self._ends[index] = now
         self._killed.discard(index)
         self._shapes.pop(index, None)
         self._clock.expect_end(index, math.inf, now, now)
-        self._release(index, site, self._interrupted)
-        return True
+        self._release(index, site, record)
 
     def _begin_reserved(self, change: Reserved) -> None:
         """Let a running job that starts later load its links from now on."""

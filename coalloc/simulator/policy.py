@@ -28,7 +28,7 @@ from coalloc.rules.queues import QueueRules
 from coalloc.rules.reservations import Release
 from coalloc.rules.timeline import Timeline
 from coalloc.simulator.clock import Clock
-from coalloc.simulator.decisions import Start, Wake
+from coalloc.simulator.decisions import Preempt, Start, Wake
 from coalloc.simulator.node_sharing import NodeSharing
 from coalloc.simulator.occupancy import Occupancy
 from coalloc.simulator.outlook import Outlook
@@ -162,6 +162,8 @@ class State:
         Random numbers of the run.
     reservations : sequence of RunningJob
         Advance reservations, before and after their start.
+    given : set of str
+        Ids of the running jobs of the instance, which run until their given ends.
     run : object
         Identity of the run, which the branches of a ``coalloc.Simulation`` share.
 
@@ -206,6 +208,7 @@ class State:
     _outlook: Outlook | None = None
     _usage: Callable[[float], Usage] = Ledger(math.inf).at
     reservations: Sequence[RunningJob] = ()
+    given: frozenset[str] = frozenset()
     run: object = field(default_factory=object)
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
 
@@ -461,8 +464,8 @@ class Policy(Protocol):
     def scope(self) -> Scope:
         """Where the tasks of one job may run: ``"platform"`` (co-allocation), ``"cluster"`` or ``"node"``."""
 
-    def decide(self, state: State) -> Iterable[Start | Wake]:
-        """Return the jobs to start now, and times at which to run another pass.
+    def decide(self, state: State) -> Iterable[Start | Wake | Preempt]:
+        """Return the jobs to start now, times at which to run another pass, and running jobs to stop.
 
         Parameters
         ----------
@@ -471,7 +474,7 @@ class Policy(Protocol):
 
         Returns
         -------
-        iterable of Start or Wake
+        iterable of Start or Wake or Preempt
             The decisions; each is validated in this order.
         """
 
@@ -562,6 +565,15 @@ class ChoosesShapes(Protocol):
 
 
 @runtime_checkable
+class Preempting(Protocol):
+    """A policy that says whether it stops running jobs for others."""
+
+    @property
+    def preempts(self) -> bool:
+        """Whether it does; then instances with some features are refused before work begins."""
+
+
+@runtime_checkable
 class NeedsMemory(Protocol):
     """A policy that decides by memory: it says which option asks for that of all nodes and jobs, nothing if none."""
 
@@ -590,6 +602,8 @@ __all__ = [
     "ListsFeatures",
     "NeedsMemory",
     "Policy",
+    "Preempt",
+    "Preempting",
     "Running",
     "SaysWhy",
     "SharesNodes",

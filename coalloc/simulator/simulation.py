@@ -18,7 +18,7 @@ from coalloc.measures.metrics import metrics
 from coalloc.schedule import Failure, InterruptedRun, Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
-from coalloc.simulator.failing import refuse_failures
+from coalloc.simulator.failing import WITH_FAILURES, refuse_failures
 from coalloc.simulator.node_sharing import refuse_missing_memory
 from coalloc.simulator.occupancy import UnplaceableError
 from coalloc.simulator.policy import (
@@ -27,6 +27,7 @@ from coalloc.simulator.policy import (
     ListsFeatures,
     NeedsMemory,
     Policy,
+    Preempting,
     SaysWhy,
     SharesNodes,
     Tallies,
@@ -39,6 +40,9 @@ from coalloc.simulator.site import Partition
 
 ON_SHARED_NODES = frozenset({"deadline", "after", "eligible", "requires", "shapes", "unavailable", "start"})
 """The features that runs on time-shared nodes support: a node has one speed there, and tasks share its memory alone."""
+
+WITH_PREEMPTION = WITH_FAILURES - {"unavailable", "start", "shapes"}
+"""The features that policies which stop jobs for others support."""
 
 CHOOSING = 'easy or mesd with shapes="ends-first" (--parameter shapes=ends-first)'
 """What chooses among the shapes of a job, in the words of a remedy."""
@@ -88,6 +92,8 @@ def refuse_policy(instance: Instance, policy: Policy | Broker, name: str, *, has
     refuse_unsupported(instance, f"simulate with policy {name!r}", supported, why)
     if instance.shares_nodes:
         refuse_unsupported(instance, "simulate with time-shared nodes", ON_SHARED_NODES)
+    if isinstance(policy, Preempting) and policy.preempts:
+        refuse_unsupported(instance, f"simulate with preemption by policy {name!r}", WITH_PREEMPTION)
     if has_failures:
         refuse_failures(instance, supported, f"simulate with policy {name!r}")
     if isinstance(policy, NeedsMemory) and policy.needs_memory:
@@ -154,7 +160,7 @@ def schedule_of_run(instance: Instance, run: Run, failures: Sequence[Failure] = 
         columns["outcome"] = ["killed" if index in run.killed else "completed" for index in jobs]
     if run.shapes:
         columns["shape"] = [run.shapes.get(index, 0) for index in jobs]
-    if not failures:
+    if not (failures or run.interrupted):
         return Schedule(Columns(Placement, columns), instance=instance.name)
     last = max(run.ends, default=0.0)
     happened = [failure for failure in failures if failure.start <= last]
@@ -164,11 +170,11 @@ def schedule_of_run(instance: Instance, run: Run, failures: Sequence[Failure] = 
 
 def _interrupted_runs(instance: Instance, run: Run) -> Iterator[InterruptedRun]:
     """Yield the runs that were interrupted, in the order of their ends."""
-    held = _names(instance, [processors for *_, processors in run.interrupted])
-    for (index, start, end, processors), nodes in zip(run.interrupted, held, strict=True):
+    held = _names(instance, [processors for *_, processors, _ in run.interrupted])
+    for (index, start, end, processors, cause), nodes in zip(run.interrupted, held, strict=True):
         job, tasks = instance.jobs[index], processors.bit_count()
         number = next(n for n, shape in enumerate(job.in_shapes) if shape.tasks == tasks)
-        yield InterruptedRun(job.id, start, end, nodes, "failure", number)
+        yield InterruptedRun(job.id, start, end, nodes, cause, number)
 
 
 def _names(instance: Instance, held: Sequence[Processors]) -> ProcessorSets:

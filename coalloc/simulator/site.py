@@ -230,6 +230,7 @@ class Site:
             _outlook=self.outlook,
             _usage=self.usage,
             reservations=tuple(run for run in held if run.start > 0.0),
+            given=frozenset(run.job.id for run in held),
         )
         self._links = links
         self._shut = 0
@@ -348,7 +349,9 @@ class Site:
         began = perf_counter()
         answer: Any = self.policy.decide(self.state)
         is_plain = type(answer) is list and len(answer) <= len(self._waiting)  # as most are
-        decisions: list[object] = answer if is_plain else decisions_of(answer, len(self._waiting))
+        decisions: list[object] = (
+            answer if is_plain else decisions_of(answer, len(self._waiting), len(self._by_estimate))
+        )
         seconds = perf_counter() - began
         self.num_decisions += 1
         self.decision_total += seconds

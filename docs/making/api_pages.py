@@ -59,7 +59,7 @@ TOPICS = {
     """,
     "Extending": """
         extend.environment extend.vector_environment
-        extend.Start extend.Wake extend.State extend.Running extend.policy_named extend.ExternalPolicy
+        extend.Start extend.Wake extend.Preempt extend.State extend.Running extend.policy_named extend.ExternalPolicy
         extend.QueueOrder extend.Broker extend.Site grid.Partition extend.RegularObjective extend.PiecewiseLinear
         extend.Constraint extend.TimeBounds extend.AllowedStarts extend.Calendar extend.AllowedNodes extend.MostTasks
         extend.AllowedShapes extend.AllowedSpreads extend.NotTogether extend.TimeRow extend.Cumulative

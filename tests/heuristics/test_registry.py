@@ -74,7 +74,7 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
             {"alocation": "x"},
             [
                 "policy 'easy' has no option alocation (did you mean allocation?); "
-                "its options: queue_order, candidates, allocation, scope, shapes"
+                "its options: queue_order, candidates, allocation, scope, shapes, preempt"
             ],
         ),
         (

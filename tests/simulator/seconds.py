@@ -47,6 +47,8 @@ class EverySecond:
         self.running: list[Run] = []
         self.done: dict[str, tuple[float, float, list[str], str]] = {}
         self.interrupted: list[tuple[str, float, float, list[str]]] = []
+        self.again: list[Job] = []
+        """Jobs that were stopped in this pass, and join the queue for another."""
         self.now = 0
 
     # ---------------------------------------------------------------------- processors
@@ -72,8 +74,12 @@ class EverySecond:
     # ---------------------------------------------------------------------- policies
 
     def decide(self) -> None:
+        if self.policy == "preempt":
+            self.queue.sort(key=lambda job: -job.weight)
         for job in list(self.queue):
             held = self.chosen(job, self.free())
+            if held is None and self.policy == "preempt":
+                held = self.preempt(job)
             if held is None:
                 break
             self.start(job, held)
@@ -86,6 +92,26 @@ class EverySecond:
                     self.start(job, held)
             return
         self.backfill()
+
+    def preempt(self, job: Job) -> list[int] | None:
+        """Stop jobs of smaller weight for one, and return its processors; stop none where it does not fit then."""
+        smaller = [run for run in self.running if run.job.weight < job.weight and run.start < self.now]
+        by_estimate = sorted(smaller, key=lambda run: run.expected)
+        stopped: list[Run] = []
+        for run in sorted(by_estimate, key=lambda run: (run.job.weight, -run.start)):
+            stopped.append(run)
+            if len(self.free()) + sum(len(other.held) for other in stopped) >= job.tasks:
+                break
+        else:
+            return None
+        for run in list(stopped):
+            if len(self.free()) + sum(len(other.held) for other in stopped if other is not run) >= job.tasks:
+                stopped.remove(run)
+        for run in stopped:
+            self.running.remove(run)
+            self.interrupted.append((run.job.id, run.start, self.now, [self.names[p] for p in sorted(run.held)]))
+            self.again.append(run.job)
+        return self.chosen(job, self.free())
 
     def backfill(self) -> None:
         """Start jobs behind the head that are over when it can start, or leave it as many of each class as it takes.
@@ -135,6 +161,15 @@ class EverySecond:
 
     # ---------------------------------------------------------------------- time
 
+    def passes(self) -> None:
+        """Decide, and again while jobs have been stopped that wait now."""
+        while self.queue:
+            self.decide()
+            if not self.again:
+                return
+            self.queue += self.again
+            self.again = []
+
     def finish(self, run: Run, outcome: str) -> None:
         self.running.remove(run)
         self.done[run.job.id] = run.start, self.now, [self.names[p] for p in sorted(run.held)], outcome
@@ -161,8 +196,8 @@ class EverySecond:
             while self.coming and self.coming[0].arrival <= self.now:
                 self.queue.append(self.coming.pop(0))
                 has_changed = True
-            if self.queue and has_changed:
-                self.decide()
+            if has_changed:
+                self.passes()
             self.now += 1
             assert self.now < last + 100_000
         return self

@@ -137,7 +137,7 @@ def test_what_is_asked_of_a_run_is_asked_of_its_schedule():
         ),
         (
             {"policy": "easy", "kil": True},
-            "policy 'easy' has no option kil; its options: queue_order, candidates, allocation, scope, shapes",
+            "policy 'easy' has no option kil; its options: queue_order, candidates, allocation, scope, shapes, preempt",
         ),
     ],
 )
