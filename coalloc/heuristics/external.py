@@ -14,7 +14,7 @@ import subprocess
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from coalloc.documents.kinds import plain
 from coalloc.documents.text import quoted, shortened
@@ -23,7 +23,7 @@ from coalloc.instance import CoallocError, Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import RuleName
 from coalloc.simulator.decisions import Start, Wake
-from coalloc.simulator.policy import Running, State
+from coalloc.simulator.policy import INTERRUPTED, Running, State
 
 PROTOCOL = 1
 """Version of the messages."""
@@ -88,6 +88,7 @@ class ExternalPolicy:
     555.0
     """
 
+    supported_features: ClassVar[frozenset[str]] = INTERRUPTED
     command: str | Sequence[str]
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Annotated, Protocol, Self
+from typing import Annotated, ClassVar, Protocol, Self
 
 from pydantic import Field
 
@@ -28,7 +28,7 @@ from coalloc.rules.orders import Order
 from coalloc.rules.queues import WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import earliest
 from coalloc.rules.timeline import Timeline
-from coalloc.simulator.policy import Start, State, Wake
+from coalloc.simulator.policy import INTERRUPTED, Start, State, Wake
 
 Limit = Annotated[int, Field(strict=True, ge=0)]
 """A number of jobs; 0: no limit."""
@@ -66,6 +66,7 @@ class Slurm:
     The options ``bf_...`` are those of slurm.conf in its units: seconds, but minutes for ``bf_window``.
     """
 
+    supported_features: ClassVar[frozenset[str]] = INTERRUPTED
     queue_order: Order = "fcfs"
     bf_interval: PositiveSeconds = 30.0
     bf_window: Positive = 1440.0
@@ -172,10 +173,20 @@ class Slurm:
     def _planned(self, state: State, started: dict[int, Start]) -> Timeline[int]:
         """Return what is free over time by the estimates in the resolution; overdue jobs end one step later."""
         now, planner = state.now, self._planner
-        ends = ((self._expected_end(run.estimated_end, now), run.taken) for run in state.running)
+        closings = [closing.start for closing in state.closings if closing.start > now]
+
+        def capped(end: float, rounded: float) -> float:
+            """Return a rounded end, s: not after a closing that begins once the job has ended."""
+            return min([rounded, *(start for start in closings if start >= end - state.tolerance)])
+
+        ends = (
+            (capped(run.estimated_end, self._expected_end(run.estimated_end, now)), run.taken) for run in state.running
+        )
         timeline = state.timeline(sorted(ends, key=itemgetter(0)))
         for place, start in started.items():
-            timeline.take(now, now + planner.time(self._waiting.jobs[place], start.counts), tuple(start.counts))
+            job, counts = self._waiting.jobs[place], tuple(start.counts)
+            end = now + self._allocator.time(job, counts)
+            timeline.take(now, capped(end, now + planner.time(job, counts)), counts)
         return timeline
 
     def _next_cycle(self, state: State, cycle: float, *, is_time: bool, has_started: bool) -> float:

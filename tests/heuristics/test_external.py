@@ -35,6 +35,14 @@ def test_the_starts_of_first_come_first_served(seed):
     assert starts(coalloc.simulate(instance, policy)) == expected  # one object serves several runs
 
 
+def test_jobs_that_failures_interrupt_end_and_arrive_again():
+    instance = coalloc.generate("lublin", seed=3, jobs=60, nodes=64)
+    failures = coalloc.io.sample_failures(instance.platform, 300_000.0, 3600.0, 400_000.0, seed=1)
+    expected = coalloc.simulate(instance, "fcfs", failures=failures)
+    assert expected.metrics["interruptions"] > 5
+    assert starts(coalloc.simulate(instance, ExternalPolicy(FCFS), failures=failures)) == starts(expected)
+
+
 def test_counts_of_several_clusters():
     instance = coalloc.generate("thesis-oas", seed=4, jobs=12)
     run = coalloc.simulate(instance, ExternalPolicy(FCFS))

@@ -74,7 +74,7 @@ def test_runs_are_those_of_a_simulator_that_looks_at_every_second(seed, policy):
     assert sorted(interrupted) == sorted(slow.interrupted)
 
 
-@pytest.mark.parametrize("policy", ["fcfs", "fpfs", "easy"])
+@pytest.mark.parametrize("policy", ["fcfs", "fpfs", "easy", "slurm"])
 @pytest.mark.parametrize("seed", range(15))
 def test_failures_go_with_windows_links_and_branches(seed, policy):
     # What is simulated passes the checker, whatever else is there, the same in a branch from the middle.

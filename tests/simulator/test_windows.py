@@ -362,3 +362,9 @@ def estimated(instance, placement):
     used = {platform.processor_node[platform.processor_index[name]] for name in placement.nodes}
     slowest = min(platform.group_of(platform.nodes[node]).effective_power for node in used)
     return job.estimate * (job.processing_share / slowest + 1.0 - job.processing_share)
+
+
+def test_a_plan_in_steps_holds_nothing_in_a_window():
+    # A job is expected to end at 30.25 s. In steps of 60 s it would hold its nodes to 60 s, in the window from 32 s on.
+    instance, kill = random_instance(53)
+    assert len(coalloc.simulate(instance, "slurm", kill=kill).schedule) == len(instance.jobs)

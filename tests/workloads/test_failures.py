@@ -29,7 +29,7 @@ def test_all_errors_of_a_table_are_said(tmp_path):
         "line 2.end: must be after its start, 5, got 3",
         "line 3.start: must be a number, got 'a'",
         "line 4: must have 3 columns, got 2",
-        "line 5.start: must be at least 0, got -1",
+        "line 5.start: must be at least 0, got -1.0",
         "line 5.end: must be finite, got nan",
     ]
     (tmp_path / "f.csv").write_text("node,start,end\n")
