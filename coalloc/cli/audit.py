@@ -128,7 +128,8 @@ PolicyLimit = Annotated[
     Option(metavar="SECONDS", help="Time limit for the simulation of each policy.", rich_help_panel=RUNNING),
 ]
 Users = Annotated[
-    bool, Option("--users", help="Name users in tables and reports; otherwise numbers.", rich_help_panel=OUTPUT)
+    bool,
+    Option("--users", help="Name users and accounts in tables and reports; otherwise numbers.", rich_help_panel=OUTPUT),
 ]
 Against = Annotated[
     list[str] | None,

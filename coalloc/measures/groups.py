@@ -45,6 +45,10 @@ class Labels:
     names: Sequence[Hashable]
     of_job: Ints
 
+    def taken(self, rows: Ints) -> Labels:
+        """Return the labels of some jobs."""
+        return Labels(self.names, self.of_job[rows])
+
 
 @dataclass(frozen=True, slots=True)
 class Week:
@@ -152,10 +156,15 @@ def week_of(by: By, epoch: float | None, time_zone: str | None) -> Week:
 
 
 def _by_user(_: Jobs, users: Sequence[str | None], __: Week) -> Labels:
-    known = sorted({user for user in users if user is not None}, key=lambda user: (natural_order(user), user))
+    return name_labels(users)
+
+
+def name_labels(of_jobs: Sequence[str | None]) -> Labels:
+    """Return the labels of jobs that have names, in natural order; those without one are the last."""
+    known = sorted({name for name in of_jobs if name is not None}, key=lambda name: (natural_order(name), name))
     names: list[str | None] = [*known, None]
     index = {name: number for number, name in enumerate(names)}
-    return Labels(names, np.fromiter((index[user] for user in users), np.int64, len(users)))
+    return Labels(names, np.fromiter((index[name] for name in of_jobs), np.int64, len(of_jobs)))
 
 
 def _by_size(jobs: Jobs, _: Sequence[str | None], __: Week) -> Labels:

@@ -7,18 +7,12 @@ from what was run in :mod:`coalloc.studies.audit_report`.
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from coalloc.api.simulating import simulate
-from coalloc.bench.cluster import ClusterWorkers
-from coalloc.bench.workers import LocalWorkers, Workers
 from coalloc.documents.arguments import Seed, picture_of, public, require
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import quoted
@@ -33,9 +27,11 @@ from coalloc.studies.audit_rows import Row
 from coalloc.studies.audit_windows import History, refuse_unequal
 from coalloc.studies.audit_words import date_text
 from coalloc.studies.comparison import contestants_of
-from coalloc.workloads.logs import Log, read_log
+from coalloc.studies.given_log import instant_of, log_of
+from coalloc.studies.runs import store_at, workers_of
+from coalloc.workloads.logs import Log
 from coalloc.workloads.slurm.sacct_records import Unit
-from coalloc.workloads.swf import Broken, chosen_platform
+from coalloc.workloads.swf import Broken
 from coalloc.workloads.swf_rules import counted
 
 WEEK = 7 * 86_400.0
@@ -129,7 +125,7 @@ def audit(
     scheduler : str or None, default None
         Address of a Dask scheduler that runs the intervals instead.
     users : bool, default False
-        Whether tables and pages name the users; otherwise they are numbered.
+        Whether tables and pages name users and accounts; otherwise they are numbered.
     progress : callable or None, default None
         Function that receives a line of text per interval.
 
@@ -163,15 +159,14 @@ def audit(
     >>> found.answers[0].as_it_was >= found.answers[0].best.low
     True
     """
-    if processes is not None and processes < 1:
-        raise CoallocError(f"processes: must be at least 1, got {picture_of(processes)}")
+    workers = workers_of(processes, scheduler)
     for name, limit in (("time_limit", time_limit), ("policy_limit", policy_limit)):
         if not limit > 0.0:
             raise CoallocError(f"{name}: must be above 0 s, got {picture_of(limit)}")
     audited, model = _checked(policy), _checked(as_ran)
     tried = _tried(policies, model)
     in_intervals = {label: CANDIDATES[label] for label in IN_INTERVALS} if policies is None else tried
-    log = _log(trace, processors, platform, unit=unit, partition=partition, broken=broken)
+    log = log_of(trace, processors, platform, unit=unit, partition=partition, broken=broken)
     refuse_unequal(log.instance)
     if model is not None and (audited is not None or (schedule is None and np.isnan(log.starts).all())):
         raise CoallocError("as_ran: requires the schedule of a log, not that of a policy")
@@ -185,8 +180,8 @@ def audit(
     named_model = None if model is None else spelled(model)
     limit, say = finite_limit(policy_limit), progress or (lambda _: None)
     study = Study(history, log.epoch, options, tried, limit, named_model, say)
-    with _place(store) as path:
-        found = study.findings(begin, end, window, path, _workers(processes, scheduler))
+    with store_at(store) as path:
+        found = study.findings(begin, end, window, path, workers)
     trials = found.trials
     part = {"--unit": None if unit == "cpus" else unit, "--partition": partition, "--after": after, "--before": before}
     source = _source(
@@ -251,23 +246,6 @@ def _rows_of_windows(rows: Sequence[Row], epoch: float | None) -> tuple[Row, ...
     return tuple(windows or [{**whole, "window": date_text(whole["begin"], epoch), "kind": "window"}])
 
 
-def _log(
-    trace: FilePath | Instance,
-    processors: int | None,
-    platform: Platform | None,
-    *,
-    unit: Unit,
-    partition: str | None,
-    broken: Broken,
-) -> Log:
-    """Return the log of a trace, or an instance of which no start is known."""
-    if not isinstance(trace, Instance):
-        return read_log(trace, chosen_platform(processors, platform), unit=unit, partition=partition, broken=broken)
-    if processors is not None or platform is not None:
-        raise CoallocError("processors and platform require a trace; an instance contains its platform")
-    return Log(trace, np.full(len(trace.jobs), np.nan), None, ())
-
-
 def _history(log: Log, schedule: Schedule | None, policy: Policy | None) -> tuple[History, list[str]]:
     """Return when each job started: in the log, in a schedule, or under a policy; and what was dropped and changed."""
     account = list(log.account)
@@ -300,44 +278,11 @@ def _period(
     history: History, epoch: float | None, after: float | str | None, before: float | str | None
 ) -> tuple[float, float]:
     """Return the period, s."""
-    begin = float(history.arrivals.min()) if after is None else _instant("after", after, epoch)
-    end = float(history.arrivals.max()) + 1.0 if before is None else _instant("before", before, epoch)
+    begin = float(history.arrivals.min()) if after is None else instant_of("after", after, epoch)
+    end = float(history.arrivals.max()) + 1.0 if before is None else instant_of("before", before, epoch)
     if not begin < end:
         low, high = date_text(begin, epoch), date_text(end, epoch)
         raise CoallocError(
             f"the period must begin before it ends, got {low} to {high}; {arrivals_text(history, epoch)}"
         )
     return begin, end
-
-
-def _instant(name: str, given: float | str, epoch: float | None) -> float:
-    """Return an instant on the clock of the trace, s."""
-    if not isinstance(given, str):
-        return float(given)
-    with suppress(ValueError):
-        return float(given)
-    try:
-        instant = datetime.fromisoformat(given).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        raise CoallocError(f"{name}: must be a number of seconds or a date (2026-10-01), got {quoted(given)}") from None
-    if epoch is None:
-        raise CoallocError(
-            f"{name}: must be a number of seconds, because the trace has no start date, got {quoted(given)}"
-        )
-    return instant - epoch
-
-
-def _workers(processes: int | None, scheduler: str | None) -> Callable[[], Workers]:
-    """Return what starts the workers: on this machine, or those of a Dask cluster."""
-    number = processes or os.cpu_count() or 1
-    return lambda: LocalWorkers(number) if scheduler is None else ClusterWorkers(scheduler)
-
-
-@contextmanager
-def _place(store: FilePath | None) -> Iterator[Path]:
-    """Name the file in which samples are kept: one that vanishes where none is asked for."""
-    if store is not None:
-        yield Path(store)
-        return
-    with tempfile.TemporaryDirectory(prefix="coalloc-") as folder:
-        yield Path(folder, "audit.sqlite")

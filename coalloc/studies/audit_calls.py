@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from coalloc.bench.outcomes import KILLED, Outcome, is_failed
-from coalloc.bench.protocol import Task, digest
-from coalloc.bench.runnable import Runnable
-from coalloc.bench.running import Progress, outcomes_of, run_calls
+from coalloc.bench.outcomes import Outcome, is_failed
 from coalloc.bench.workers import Workers
-from coalloc.documents.kinds import document_of
-from coalloc.documents.strict_json import layout
-from coalloc.documents.text import visible
 from coalloc.documents.wording import duration_text
 from coalloc.instance import CoallocError
-from coalloc.instance.files import INSTANCE
 from coalloc.solvers.result import NO_TIME_LIMIT, finite_limit
 from coalloc.studies.audit_policies import AS_IT_WAS, Policy, Population, Trial, Trials
 from coalloc.studies.audit_rows import Row, best_starts, row_of, table_of
@@ -29,6 +20,7 @@ from coalloc.studies.audit_samples import measure_window, simulated_starts
 from coalloc.studies.audit_windows import Floats, History, Window, cut, window_of
 from coalloc.studies.audit_words import date_text
 from coalloc.studies.interruption import Interrupted
+from coalloc.studies.runs import Call, Part, kept, run
 from coalloc.workloads.swf_rules import counted
 
 WHOLE_TIMES = 20.0
@@ -40,61 +32,15 @@ KILLED_AFTER = 20.0
 SLOWEST = 1_800.0
 """Seconds that simulations of a sample may take beside that."""
 
-MEMORY = 8_000.0
-"""MB at which a sample is killed."""
-
 WHOLE = "the whole period"
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A window as the store knows it."""
-
-    window: Window
-
-    @cached_property
-    def text(self) -> str:
-        """The canonical file of its instance."""
-        return layout(document_of(self.window.sample.instance, INSTANCE))
-
-    @cached_property
-    def sha256(self) -> str:
-        """Digest of that file."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-    @cached_property
-    def state(self) -> dict[str, Any]:
-        """What a worker needs to know of it beside the instance."""
-        sample = self.window.sample
-        return {"waited": sample.waited.tolist(), "remaining": sample.remaining.tolist(), "clock": sample.clock}
-
-
 @dataclass(frozen=True, eq=False)
-class Call(Runnable):
+class WindowCall(Call):
     """A function that is asked about a window."""
 
-    labels = ("window",)
-
-    part: _Part
-    label: str
-    function: Callable[..., Outcome]
-    options: Mapping[str, Any]
-    killed_after: float
+    window: Window
     is_whole: bool = True
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What is run."""
-        limits = {"killed_after": self.killed_after, "memory_limit": MEMORY}
-        state = digest(self.part.state)
-        return {"window": self.label, "sha256": self.part.sha256, "state": state, **self.options, **limits}
-
-    @property
-    def task(self) -> Task:
-        """The call as a worker gets it."""
-        name = f"{self.function.__module__}:{self.function.__name__}"
-        argument = {**self.options, **self.part.state}
-        return Task(name, argument, self.killed_after, MEMORY, sha256=self.part.sha256, text=lambda: self.part.text)
 
 
 @dataclass(frozen=True)
@@ -128,8 +74,7 @@ class Study:
         whole = window_of(self.history, begin, end)
         if whole is None:
             raise CoallocError(f"no job waits or arrives in the period; {arrivals_text(self.history, self.epoch)}")
-        part = _Part(whole)
-        of_windows, of_policies = self._window_calls(part, length), self._policy_calls(part)
+        of_windows, of_policies = self._window_calls(whole, length), self._policy_calls(whole)
         outcomes = self._run([of_windows[0], *of_policies, *of_windows[1:]], path, workers)
         simulated = {call.label: np.array(outcomes[call]["starts"]) for call in of_policies if _is_done(call, outcomes)}
         rows = [self._row(call, outcomes[call], simulated) for call in of_windows if call in outcomes]
@@ -137,52 +82,46 @@ class Study:
         if missing:
             raise Interrupted(table_of(rows), missing)
         starts = [
-            best_starts(call.part.window, outcomes[call], row, simulated if call.is_whole else {})
+            best_starts(call.window, outcomes[call], row, simulated if call.is_whole else {})
             for call, row in zip(of_windows, rows, strict=True)
         ]
         return Findings(whole, rows, starts, self._trials(whole, length, simulated))
 
-    def _window_calls(self, whole: _Part, length: float) -> list[Call]:
+    def _window_calls(self, whole: Window, length: float) -> list[WindowCall]:
         """Return the whole period, then its windows; of a period that is one window the period alone."""
-        begin, end = whole.window.begin, whole.window.end
+        begin, end = whole.begin, whole.end
         if end - begin <= length:
             return [self._window_call(whole, WHOLE, self.options, is_whole=True)]
         longer = {**self.options, "time_limit": finite_limit(WHOLE_TIMES * self.options["time_limit"])}
         return [
             self._window_call(whole, WHOLE, longer, is_whole=True),
             *(
-                self._window_call(_Part(part), date_text(part.begin, self.epoch), self.options, is_whole=False)
+                self._window_call(part, date_text(part.begin, self.epoch), self.options, is_whole=False)
                 for part in cut(self.history, begin, end, length)
             ),
         ]
 
-    def _window_call(self, part: _Part, label: str, options: Mapping[str, Any], *, is_whole: bool) -> Call:
+    def _window_call(self, window: Window, label: str, options: Mapping[str, Any], *, is_whole: bool) -> WindowCall:
         limit = SLOWEST + KILLED_AFTER * float(options["time_limit"])
-        return Call(part, label, measure_window, options, limit, is_whole)
+        return WindowCall(_part(window), label, measure_window, options, limit, window, is_whole)
 
-    def _policy_calls(self, whole: _Part) -> list[Call]:
+    def _policy_calls(self, whole: Window) -> list[WindowCall]:
+        part = _part(whole)
         return [
-            Call(whole, label, simulated_starts, {"policy": policy}, self.policy_limit)
+            WindowCall(part, label, simulated_starts, {"policy": policy}, self.policy_limit, whole)
             for label, policy in self.tried.items()
         ]
 
-    def _run(self, calls: Sequence[Call], path: Path, workers: Callable[[], Workers]) -> dict[Call, Outcome]:
-        """Return the outcome of each call that has ended; raise where one has failed."""
-        kept = outcomes_of(calls, path) if path.exists() else [None] * len(calls)
-        self._announce([call for call, outcome in zip(calls, kept, strict=True) if not outcome])
-        run_calls(calls, path, workers, self._tell)
-        ended = {call: found for call, found in zip(calls, outcomes_of(calls, path), strict=True) if found}
-        faults = [
-            f"{visible(call.label)}: {outcome['status']}: {outcome.get('message', '')}"
-            for call, outcome in ended.items()
-            if is_failed(outcome) and not (call.function is simulated_starts and outcome["status"] in KILLED)
-        ]
-        if faults:
-            raise CoallocError("\n".join(faults))
-        return ended
+    def _run(
+        self, calls: Sequence[WindowCall], path: Path, workers: Callable[[], Workers]
+    ) -> dict[WindowCall, Outcome]:
+        """Return the outcome of each call that has ended."""
+        known = {*kept(calls, path)}
+        self._announce([call for call in calls if call not in known])
+        return run(calls, path, workers, self.say, may_be_killed=[simulated_starts])
 
-    def _row(self, call: Call, outcome: Outcome, simulated: Mapping[str, Floats]) -> Row:
-        window = call.part.window
+    def _row(self, call: WindowCall, outcome: Outcome, simulated: Mapping[str, Floats]) -> Row:
+        window = call.window
         found = outcome["schedules"]
         if call.is_whole:
             measured = {label: window.sample.measured(starts) for label, starts in simulated.items()}
@@ -204,7 +143,7 @@ class Study:
             None if self.model is None else tried[self.model],
         )
 
-    def _announce(self, calls: Sequence[Call]) -> None:
+    def _announce(self, calls: Sequence[WindowCall]) -> None:
         """Say how long what has to be run may take."""
         asked = [call for call in calls if call.function is measure_window]
         limits = {call.is_whole: call.options["time_limit"] for call in asked}
@@ -219,11 +158,15 @@ class Study:
             parts.append(f"{duration_text(limits[False])} for each of {counted(num_windows, 'interval')}")
         self.say(f"bounds and searches take up to {', '.join(parts)}")
 
-    def _tell(self, call: Call, _: Outcome, state: Progress) -> None:
-        self.say(f"{call.label} ({state.in_store} of {state.planned})")
+
+def _part(window: Window) -> Part:
+    """Return a window as workers know it."""
+    sample = window.sample
+    state = {"waited": sample.waited.tolist(), "remaining": sample.remaining.tolist(), "clock": sample.clock}
+    return Part(sample.instance, state)
 
 
-def _is_done(call: Call, outcomes: Mapping[Call, Outcome]) -> bool:
+def _is_done(call: WindowCall, outcomes: Mapping[WindowCall, Outcome]) -> bool:
     return call in outcomes and not is_failed(outcomes[call])
 
 

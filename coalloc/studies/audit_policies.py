@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.measures.groups import Labels, size_labels
+from coalloc.measures.groups import Labels, name_labels, size_labels
 from coalloc.measures.intervals import ConfidenceInterval, statistic_interval
 from coalloc.studies.audit_windows import Floats, Ints, Window, bounded_slowdowns
 
@@ -50,6 +50,11 @@ STARVED_TIMES = 10.0
 LENGTHS = (600.0, 3_600.0, 6 * 3_600.0, 86_400.0)
 LENGTH_NAMES = ("up to 10 min", "10 min to 1 h", "1 h to 6 h", "6 h to 1 d", "above 1 d")
 """Classes of run times, s."""
+
+PERSONAL = ("account", "user")
+"""Groups that are only named where that is asked for."""
+
+UNKNOWN = "unknown"
 
 STATISTICS: Mapping[str, Callable[[Floats], Any]] = {
     "mean": np.mean,
@@ -106,25 +111,25 @@ class Population:
     """The jobs of the period: in which interval each counts, and what groups it is in.
 
     ``interval`` numbers the intervals that have jobs from 1; ``length`` is the run time, ``request`` the requested
-    walltime, s. ``memberships`` number what each job belongs to, such as its queue, by name; -1: unknown.
+    walltime, s. ``memberships`` say to what each job belongs, such as its queue, and whose it is; None: unknown.
     """
 
     interval: Ints
     processors: Ints
     length: Floats
     request: Floats
-    users: Sequence[str | None]
-    memberships: Mapping[str, Ints]
+    memberships: Mapping[str, Labels]
 
     @classmethod
-    def of(cls, window: Window, length: float, memberships: Mapping[str, Ints]) -> Population:
+    def of(cls, window: Window, length: float, memberships: Mapping[str, Labels]) -> Population:
         """Return the jobs of a period that is cut into intervals of a length, s; memberships are of all its history."""
         jobs, columns = window.sample.instance.jobs, window.sample.jobs
         _, interval = np.unique(columns.release // length, return_inverse=True)
         request = np.array([job.estimate for job in jobs], dtype=np.float64)
-        users = [job.user for job in jobs]
-        of_jobs = {name: numbers[window.rows] for name, numbers in memberships.items()}
-        return cls(interval.astype(np.int64) + 1, columns.processors, columns.run, request, users, of_jobs)
+        of_jobs = {name: labels.taken(window.rows) for name, labels in memberships.items()}
+        if any(job.user is not None for job in jobs):
+            of_jobs["user"] = name_labels([job.user for job in jobs])
+        return cls(interval.astype(np.int64) + 1, columns.processors, columns.run, request, of_jobs)
 
     @property
     def num_intervals(self) -> int:
@@ -147,26 +152,24 @@ class Population:
         return np.greater(waits, longest)
 
     def groups(self, named_users: bool) -> dict[str, Labels]:
-        """Return the groups by what they are made of; users are numbered by their work unless they are to be named."""
+        """Return the groups by what they are made of; users and accounts are numbered unless they are to be named."""
         lengths = Labels(LENGTH_NAMES, np.searchsorted(LENGTHS, self.length).astype(np.int64))
         found = {"size": size_labels(self.processors), "length": lengths}
-        for name, numbers in self.memberships.items():
-            different, of_job = np.unique(numbers, return_inverse=True)
-            if len(different) > 1:
-                texts = [str(number) if number >= 0 else "unknown" for number in different.tolist()]
-                found[name] = Labels(texts, of_job.astype(np.int64))
-        if any(user is not None for user in self.users):
-            found["user"] = self._by_user(named_users)
+        for name, labels in self.memberships.items():
+            if name in PERSONAL:
+                found[name] = self._by_work(labels, name, named_users)
+            elif len(np.unique(labels.of_job)) > 1:
+                found[name] = Labels([UNKNOWN if group is None else group for group in labels.names], labels.of_job)
         return found
 
-    def _by_user(self, are_named: bool) -> Labels:
-        users, of_job = np.unique([user or "" for user in self.users], return_inverse=True)
-        by_work = np.argsort(-np.bincount(of_job, self.processors * self.length), kind="stable")
+    def _by_work(self, labels: Labels, of_what: str, are_named: bool) -> Labels:
+        """Return the groups in the order of their work, and numbered in it unless they are to be named."""
+        by_work = np.argsort(-np.bincount(labels.of_job, self.processors * self.length), kind="stable")
         rank = np.argsort(by_work)
-        names: list[Hashable] = [f"user {number}" for number in range(1, len(users) + 1)]
+        names: list[Hashable] = [f"{of_what} {number}" for number in range(1, len(by_work) + 1)]
         if are_named:
-            names = [str(users[place]) or "unknown" for place in by_work.tolist()]
-        return Labels(names, rank[of_job].astype(np.int64))
+            names = [UNKNOWN if labels.names[place] is None else labels.names[place] for place in by_work.tolist()]
+        return Labels(names, rank[labels.of_job].astype(np.int64))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from coalloc.instance import CoallocError, Instance, Job, Platform, RunningJob
 from coalloc.instance.numbering import Intervals, names_of
+from coalloc.measures.groups import Labels
 from coalloc.measures.metrics import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.rules.fluid import FluidJobs, Supply
 
@@ -26,11 +27,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class History:
-    """Jobs of an instance and when each started, s; and numbers of what each belongs to, such as its queue, by name."""
+    """Jobs of an instance and when each started, s; and to what each belongs, such as its queue, by name."""
 
     instance: Instance
     starts: Floats
-    memberships: Mapping[str, Ints] = field(default_factory=dict)
+    memberships: Mapping[str, Labels] = field(default_factory=dict)
 
     @cached_property
     def arrivals(self) -> Floats:
@@ -62,7 +63,7 @@ class History:
         """The jobs whose start is known."""
         rows = np.flatnonzero(~np.isnan(self.starts))
         jobs = [self.instance.jobs[row] for row in rows.tolist()]
-        memberships = {name: numbers[rows] for name, numbers in self.memberships.items()}
+        memberships = {name: labels.taken(rows) for name, labels in self.memberships.items()}
         return History(self.instance.replace(jobs=jobs), self.starts[rows], memberships)
 
 

@@ -7,9 +7,7 @@ Source: the two-level grid study, chapter 6. Which strategy is best, and by how 
 from __future__ import annotations
 
 import functools
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +34,7 @@ from coalloc.solvers.result import finite_limit, relative_gap
 from coalloc.studies.grid_report import coverage
 from coalloc.studies.instances import instances_of
 from coalloc.studies.interruption import Interrupted
+from coalloc.studies.runs import store_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,7 +221,7 @@ def grid_study(
     if not time_limit > 0.0:
         raise CoallocError(f"time_limit: must be above 0 s, got {picture_of(time_limit)}")
     held = [Week(instance, instance_hash(instance)) for instance in given]
-    with _place(store) as path:
+    with store_at(store) as path:
         study = _Study(held, options, finite_limit(time_limit), path, processes, progress or (lambda _: None))
         rows = study.rows(names, True, [])
         best = [coverage(_table(rows)).index[0]] if always_on is None else list(dict.fromkeys(always_on))
@@ -276,16 +275,6 @@ def _table(rows: Rows) -> pd.DataFrame:
 
 def _fault(call: Call, outcome: Outcome) -> str:
     return f"{visible(call.label)}: {outcome['status']}: {outcome.get('message', '')}"
-
-
-@contextmanager
-def _place(store: FilePath | None) -> Iterator[Path]:
-    """Name the file in which runs are kept: one that vanishes where none is asked for."""
-    if store is not None:
-        yield Path(store)
-        return
-    with tempfile.TemporaryDirectory(prefix="coalloc-") as folder:
-        yield Path(folder, "study.sqlite")
 
 
 def _refuse(weeks: Sequence[Instance], strategies: Iterable[str], options: Mapping[str, Any]) -> None:

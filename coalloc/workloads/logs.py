@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from coalloc.documents.storage import FilePath
 from coalloc.instance import Instance, Platform
+from coalloc.measures.groups import Labels, name_labels
 from coalloc.workloads.slurm.sacct import SacctOptions, read_sacct_with_report
 from coalloc.workloads.slurm.sacct_records import Unit, is_sacct
 from coalloc.workloads.swf import Broken, SwfOptions, read_swf_with_report
@@ -26,14 +27,15 @@ class Log:
 
     ``starts`` are in s on the clock of the instance, nan where the trace does not say one. ``epoch`` is its 0 in s
     since 1970 on the clock of the site, None where that is not known. ``account`` says what was dropped and changed.
-    ``memberships`` are numbers of the group, queue and partition of each job, where the trace has such; -1: unknown.
+    ``memberships`` say to what each job belongs, where the trace has such: group, queue and partition by number, or
+    account, partition and QOS by name; None: unknown.
     """
 
     instance: Instance
     starts: NDArray[np.float64]
     epoch: float | None
     account: Sequence[str]
-    memberships: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    memberships: Mapping[str, Labels] = field(default_factory=dict)
 
 
 def format_of(path: FilePath) -> Format:
@@ -60,13 +62,22 @@ def read_log(
     """
     if format_of(path) == "sacct":
         instance, account = read_sacct_with_report(path, platform, SacctOptions(unit, partition, broken=broken))
-        return Log(instance, np.array(account.starts, dtype=np.float64), account.epoch, account.sentences)
+        names = {name: name_labels(of_jobs) for name, of_jobs in account.memberships.items() if any(of_jobs)}
+        return Log(instance, np.array(account.starts, dtype=np.float64), account.epoch, account.sentences, names)
     instance, report = read_swf_with_report(path, platform, SwfOptions(broken=broken))
     waits = np.array(report.waits, dtype=np.float64)
     arrivals = np.array([job.arrival for job in instance.jobs], dtype=np.float64)
-    memberships = {name: np.array(numbers, dtype=np.int64) for name, numbers in report.memberships.items()}
+    memberships = {
+        name: _numbered(numbers) for name, numbers in report.memberships.items() if max(numbers, default=-1) >= 0
+    }
     starts = np.where(waits >= 0.0, arrivals + waits, np.nan)
     return Log(instance, starts, _epoch(path), report.sentences, memberships)
+
+
+def _numbered(numbers: Sequence[int]) -> Labels:
+    """Return the labels of jobs that have numbers from 0 on."""
+    different, of_job = np.unique(np.array(numbers, dtype=np.int64), return_inverse=True)
+    return Labels([str(number) if number >= 0 else None for number in different.tolist()], of_job.astype(np.int64))
 
 
 def _epoch(path: FilePath) -> float | None:

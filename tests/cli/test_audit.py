@@ -61,6 +61,21 @@ def test_an_export_is_audited_and_everything_written(export, tmp_path):
     assert json.loads(again.stdout)["period"]["wait_as_it_was"] == 35.0
 
 
+def test_groups_of_an_export_are_its_partitions_and_accounts_without_their_names(tmp_path):
+    fields = "JobID|Account|Partition|QOS|Submit|Start|End|NCPUS"
+    submit, start, end = (f"2026-10-01T00:0{minute}:00" for minute in range(3))
+    rows = [
+        f"{k}|{account}|{part}|normal|{submit}|{start}|{end}|1" for k, account, part in ((1, "phys", "a"), (2, "", "b"))
+    ]
+    export, groups = write(tmp_path / "log.txt", "\n".join([fields, *rows])), tmp_path / "groups.csv"
+    assert run("audit", export, "--processors", 1, *LIMITS, "--groups", groups, "-q").exit_code == 0
+    found = pd.read_csv(groups)[["by", "group"]].to_numpy().tolist()
+    # Equal work: in the order of names. There is one QOS only, and no user.
+    assert found[2:] == [["account", "account 1"], ["account", "account 2"], ["partition", "a"], ["partition", "b"]]
+    assert run("audit", export, "--processors", 1, *LIMITS, "--groups", groups, "-q", "--users").exit_code == 0
+    assert pd.read_csv(groups)["group"].tolist()[2:4] == ["phys", "unknown"]
+
+
 def test_without_a_limit_a_period_of_few_jobs_is_audited_to_the_end(export):
     # 55/3 s on average (see above), proved: without a limit nothing is cut short, and no time is announced.
     result = run("audit", export, "--processors", 2, "--time-limit", "inf", "--against", "fcfs", "-j", "1", "--json")

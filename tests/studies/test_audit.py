@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 
@@ -14,15 +13,13 @@ from coalloc.documents.kinds import value_of
 from coalloc.documents.strict_json import parse
 from coalloc.documents.wording import between
 from coalloc.instance.files import INSTANCE
-from coalloc.studies import audit_samples
+from coalloc.studies import audit_samples, runs
 from coalloc.studies.audit_rows import COLUMNS, Range, row_of
 from coalloc.studies.audit_windows import History, window_of
 from coalloc.studies.audit_words import amount
 from coalloc.studies.interruption import Interrupted
 from tests.browser import visit
 from tests.extras import needs_pictures
-
-auditing = importlib.import_module("coalloc.studies.audit")
 
 DAY = 86_400.0
 POOL = Platform([Cluster("pool", [NodeGroup(4, power=1.0)], 0.0)])
@@ -62,7 +59,7 @@ class Here:
 @pytest.fixture(autouse=True, scope="module")
 def _here():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auditing, "LocalWorkers", lambda number: Here())
+        patch.setattr(runs, "LocalWorkers", lambda number: Here())
         yield
 
 
@@ -165,7 +162,7 @@ def test_a_policy_that_takes_too_long_is_given_up_and_said(tmp_path, monkeypatch
                 is_late = key.function is audit_samples.simulated_starts
                 yield key, {"status": "timeout", "machine": {}} if is_late else answer
 
-    monkeypatch.setattr(auditing, "LocalWorkers", lambda number: Slow())
+    monkeypatch.setattr(runs, "LocalWorkers", lambda number: Slow())
     found = ask(tmp_path / "slow.sqlite")
     assert (found.trials.named, found.trials.unfinished) == (None, ("spt",))
     assert "0 tried; given up at the time limit: spt" in str(found)

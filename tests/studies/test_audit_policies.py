@@ -9,6 +9,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.measures.groups import Labels
 from coalloc.studies.audit_model import ModelFit
 from coalloc.studies.audit_policies import AS_IT_WAS, CANDIDATES, Population, Trial, Trials, on_front, spelled
 from coalloc.studies.audit_samples import policy_starts
@@ -81,7 +82,8 @@ def test_groups_say_who_waits_and_who_starves():
         Job("2", tasks=4, base_time=7200.0, user="ann", estimate=2.0 * day),
     ]
     # More than a day, and more than ten times what was asked for: job 1 alone starves.
-    memberships = {"queue": np.array([7, -1, 7]), "partition": np.array([1, 1, 1])}  # the only partition is no group
+    queues, only = Labels(["7", None], np.array([0, 1, 0])), Labels(["1"], np.array([0, 0, 0]))
+    memberships = {"queue": queues, "partition": only}  # the only partition is no group
     found = trials(jobs, day, [3.0, 6.0, 9.0], memberships, other=[0.0, 2.0 * day, 2.0 * day])
     found = Trials(found.jobs, found.policies[0], (found.audited,), ())  # the other way round
     groups = found.groups().set_index(["by", "group"])

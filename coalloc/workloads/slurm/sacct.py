@@ -6,6 +6,7 @@ the Standard Workload Format (:mod:`coalloc.workloads.swf_rules`).
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 from collections import Counter
@@ -21,11 +22,17 @@ from coalloc.documents.text import visible
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
 from coalloc.system.garbage import no_collection
 from coalloc.workloads.slurm.sacct_records import Drop, SacctRecord, Unit, read_records
+from coalloc.workloads.slurm.values import UNKNOWN
 from coalloc.workloads.swf import Broken, chosen_platform, no_jobs, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord
 from coalloc.workloads.swf_rules import Change, Oversize, SwfJob, apply_rules, counted
 
 LOGGER = logging.getLogger(__name__)
+
+MEMBERSHIPS = ("Account", "Partition", "QOS")
+"""Fields of an export that say to what a job belongs."""
+
+Memberships = tuple[str | None, ...]
 
 NOTHING_KNOWN = SwfRecord(0, 0.0, *[-1] * 16)
 
@@ -80,6 +87,7 @@ class SacctReport:
     num_broken: int
     epoch: float
     starts: Sequence[float]
+    memberships: Mapping[str, Sequence[str | None]]
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -101,6 +109,7 @@ class _Ruled:
     record: SacctRecord
     job: SwfJob
     arrival: float
+    memberships: Memberships
 
 
 @dataclass(slots=True)
@@ -110,7 +119,7 @@ class _Reading:
     source: str
     platform: Platform
     options: SacctOptions
-    records: dict[str, SacctRecord] = field(default_factory=dict)
+    records: dict[str, tuple[SacctRecord, Memberships]] = field(default_factory=dict)
     dropped: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
     broken: list[Fault] = field(default_factory=list)
@@ -130,7 +139,7 @@ class _Reading:
             elif found.run is None:
                 self.dropped[Drop.STILL_RUNNING] += 1
             else:
-                self.add(found)
+                self.add(found, _memberships(line.fields))
         if self.broken and self.options.broken == "error":
             raise InstanceError(with_remedy(self.broken), self.source)
 
@@ -140,20 +149,20 @@ class _Reading:
         if len(self.broken) < MAX_FAULTS:
             self.broken.append(fault)
 
-    def add(self, record: SacctRecord) -> None:
+    def add(self, record: SacctRecord, memberships: Memberships) -> None:
         """Keep the last run of a job."""
         before = self.records.get(record.id)
         if before is not None:
             self.dropped[Drop.REQUEUED] += 1
-        if before is None or record.start >= before.start:
-            self.records[record.id] = record
+        if before is None or record.start >= before[0].start:
+            self.records[record.id] = record, memberships
 
     def ruled(self) -> list[_Ruled]:
         """Return the jobs in the order of their arrivals."""
-        jobs = [ruled for record in self.records.values() if (ruled := self._ruled(record))]
+        jobs = [ruled for found in self.records.values() if (ruled := self._ruled(*found))]
         return sorted(jobs, key=lambda ruled: ruled.arrival)
 
-    def _ruled(self, record: SacctRecord) -> _Ruled | None:
+    def _ruled(self, record: SacctRecord, memberships: Memberships) -> _Ruled | None:
         """Return the job of a record, None where it is dropped."""
         job, changes = apply_rules(
             as_swf(record), self.platform.num_processors, invalid="drop", oversize=self.options.oversize
@@ -165,7 +174,18 @@ class _Reading:
         self.changed.update(changes)
         self.changed.update([Arrival.ELIGIBLE] if record.submit < asked <= record.start else [])
         self.changed.update([Arrival.MOVED] if asked > record.start else [])
-        return _Ruled(record, job, min(asked, record.start))
+        return _Ruled(record, job, min(asked, record.start), memberships)
+
+
+@functools.cache
+def _known(name: str) -> str | None:
+    """Return a name, the same object for all jobs that have it; None where there is none."""
+    return None if name in UNKNOWN else name
+
+
+def _memberships(fields: Mapping[str, str]) -> Memberships:
+    """Return to what the job of a record belongs."""
+    return tuple(_known(fields.get(name, "")) for name in MEMBERSHIPS)
 
 
 def as_swf(record: SacctRecord) -> SwfRecord:
@@ -209,6 +229,7 @@ def read_sacct_with_report(
         reading.num_broken,
         epoch,
         tuple(ruled.record.start - epoch for ruled in jobs),
+        {name.lower(): [ruled.memberships[place] for ruled in jobs] for place, name in enumerate(MEMBERSHIPS)},
     )
     return instance, report
 
