@@ -19,6 +19,7 @@ from coalloc.solvers.result import SolveStatus as SolveStatus
 from coalloc.solvers.result import TracePoint as TracePoint
 from coalloc.studies.audit_report import Audit as Audit
 from coalloc.studies.submissions import Submission as Submission
+from coalloc.studies.whatif_report import WhatIf as WhatIf
 from coalloc.workloads.library import LibraryEntry as LibraryEntry
 from coalloc.workloads.slurm.site import SlurmLog as SlurmLog
 from coalloc.workloads.weeks.merging import MergedWeeks as MergedWeeks

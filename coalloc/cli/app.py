@@ -31,6 +31,7 @@ from coalloc.cli import (
     solve,
     solvers,
     study,
+    whatif,
 )
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.interrupts import heed_signals, ignore_signals
@@ -87,6 +88,7 @@ app.command(epilog=certify.VERIFY_EXAMPLES, cls=Command)(certify.verify)
 app.command(epilog=explain.EXAMPLES, cls=Command)(explain.explain)
 app.command(epilog=compare.EXAMPLES, cls=Command)(compare.compare)
 app.command(epilog=audit.EXAMPLES, cls=Command)(audit.audit)
+app.command(epilog=whatif.EXAMPLES, cls=Command)(whatif.whatif)
 app.add_typer(study.app)
 app.command(epilog=generate.EXAMPLES, cls=Command)(generate.generate)
 app.command(epilog=convert.EXAMPLES, cls=Command)(convert.convert)

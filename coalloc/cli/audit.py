@@ -230,7 +230,6 @@ def audit(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Measure how much wait of a logged schedule was avoidable, with proved bounds, and why jobs waited."""
-    from coalloc.documents.wording import seconds_of
     from coalloc.studies.interruption import Interrupted
 
     if plot is not None:
@@ -246,10 +245,10 @@ def audit(
     files = {"--output": output, "--page": page, "--plot": plot, "--starts": starts, "--store": kept}
     files |= {"--policies": policies, "--groups": groups}
     check_writable(files, inputs=(trace, platform))
-    length = seconds_of(window)
-    if not length:
-        raise BadParameter(f"must be a duration such as 7d, 12h or 3600, got {window!r}", param_hint="--window")
-    asked = _of_trace(trace, processors, platform, quiet=quiet, unit=unit, partition=partition, broken=broken)
+    length = window_length(window)
+    asked = log_options(
+        trace, processors, platform, "TRACE", quiet=quiet, unit=unit, partition=partition, broken=broken
+    )
     if against:
         asked["policies"] = policies_of(against, "--against")
     study = partial(
@@ -299,15 +298,26 @@ def audit(
     return ExitCode.DONE
 
 
-def _of_trace(
+def window_length(text: str) -> float:
+    """Return the length of intervals, s."""
+    from coalloc.documents.wording import seconds_of
+
+    length = seconds_of(text)
+    if not length:
+        raise BadParameter(f"must be a duration such as 7d, 12h or 3600, got {text!r}", param_hint="--window")
+    return length
+
+
+def log_options(
     trace: str,
     processors: int | None,
     platform: Path | None,
+    hint: str,
     *,
     quiet: bool,
     **options: str | None,
 ) -> dict[str, Any]:
-    """Return what ``coalloc.audit`` needs to know of a trace, or of an instance."""
+    """Return what a study needs to know of a trace, or of an instance; ``hint`` is the argument that names it."""
     from coalloc.documents.text import visible
 
     if trace_format(trace) is None:
@@ -315,7 +325,7 @@ def _of_trace(
         if processors is not None or platform is not None:
             raise BadParameter(ONLY_TRACES, param_hint="--processors, --platform")
         return {"trace": instance}
-    where, said = platform_of_trace(trace, processors, platform, "TRACE")
+    where, said = platform_of_trace(trace, processors, platform, hint)
     if said and not quiet:
         note(f"{visible(trace)}: {said}")
     return {"trace": trace, "platform": where, **options}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import field
 
 from coalloc.documents.values import LEFT_OUT, NONE, Listed, NonNegative, Text, Value, value
@@ -53,6 +53,14 @@ class Limit(Value):
         """Return the limit on the other jobs."""
         left = {name: amount for name, amount in self.amount_of.items() if name != job}
         return self.replace(jobs=tuple(left), amounts=tuple(left.values()))
+
+
+def within(limit: Limit, there: Collection[str]) -> Limit | None:
+    """Return a limit on the jobs that are there, None where it does not restrict them."""
+    amounts = {id: amount for id, amount in limit.amount_of.items() if id in there}
+    if sum(amounts.values()) <= limit.capacity:
+        return None
+    return limit.replace(jobs=tuple(amounts), amounts=tuple(amounts.values()) if limit.amounts else ())
 
 
 def resource_names(limits: tuple[Limit, ...], taken: frozenset[str]) -> Iterator[str]:

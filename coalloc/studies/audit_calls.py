@@ -20,7 +20,7 @@ from coalloc.studies.audit_samples import measure_window, simulated_starts
 from coalloc.studies.audit_windows import Floats, History, Window, cut, window_of
 from coalloc.studies.audit_words import date_text
 from coalloc.studies.interruption import Interrupted
-from coalloc.studies.runs import Call, Part, kept, run
+from coalloc.studies.runs import Call, Part, ended, kept
 from coalloc.workloads.swf_rules import counted
 
 WHOLE_TIMES = 20.0
@@ -118,7 +118,7 @@ class Study:
         """Return the outcome of each call that has ended."""
         known = {*kept(calls, path)}
         self._announce([call for call in calls if call not in known])
-        return run(calls, path, workers, self.say, may_be_killed=[simulated_starts])
+        return ended(calls, path, workers, self.say, may_be_killed=[simulated_starts])
 
     def _row(self, call: WindowCall, outcome: Outcome, simulated: Mapping[str, Floats]) -> Row:
         window = call.window

@@ -205,9 +205,7 @@ class Trials:
     def gain(self) -> ConfidenceInterval:
         """The share of the waiting on the even intervals that the named policy avoids, with its 95 % interval."""
         rows = self.jobs.measured_on
-        _, interval = np.unique(self.jobs.interval[rows], return_inverse=True)
-        number = int(interval.max()) + 1
-        blocks = interval * min(number, MOST_BLOCKS) // number
+        blocks, number = blocks_of(self.jobs.interval[rows])
         trials = (self.audited, self.named or self.audited)
         sums = np.stack([np.bincount(blocks, trial.waits[rows]) for trial in trials], axis=1).astype(np.float64)
         found = statistic_interval(sums, _share_avoided)
@@ -262,6 +260,13 @@ class Trials:
                     row[f"starved_{name}"] = int(self.jobs.starved(trial.waits)[members].sum())
                 rows.append(row)
         return pd.DataFrame(rows)
+
+
+def blocks_of(intervals: Ints) -> tuple[Ints, int]:
+    """Return of which sample each job is part, by its interval, and the number of intervals that have jobs."""
+    _, interval = np.unique(intervals, return_inverse=True)
+    number = int(interval.max()) + 1
+    return np.asarray(interval * min(number, MOST_BLOCKS) // number), number
 
 
 def _share_avoided(sums: Floats) -> Floats:

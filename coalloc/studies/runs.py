@@ -101,7 +101,7 @@ def kept(calls: Sequence[C], path: Path) -> list[C]:
     return [call for call, outcome in zip(calls, outcomes_of(calls, path), strict=True) if outcome]
 
 
-def run(
+def ended(
     calls: Sequence[C],
     path: Path,
     workers: Callable[[], Workers],
@@ -120,15 +120,15 @@ def run(
         say(f"{call.label} ({state.in_store} of {state.planned})")
 
     run_calls(calls, path, workers, tell)
-    ended = {call: found for call, found in zip(calls, outcomes_of(calls, path), strict=True) if found}
+    outcomes = {call: found for call, found in zip(calls, outcomes_of(calls, path), strict=True) if found}
     faults = [
         f"{visible(call.label)}: {outcome['status']}: {outcome.get('message', '')}"
-        for call, outcome in ended.items()
+        for call, outcome in outcomes.items()
         if is_failed(outcome) and not (call.function in may_be_killed and outcome["status"] in KILLED)
     ]
     if faults:
         raise CoallocError("\n".join(faults))
-    return ended
+    return outcomes
 
 
 def workers_of(processes: int | None, scheduler: str | None) -> Callable[[], Workers]:

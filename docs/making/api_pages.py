@@ -46,8 +46,8 @@ TOPICS = {
         results.Energy results.sharing_metrics grid.grid_metrics
     """,
     "Studies and audits": """
-        audit results.Audit compare slot_study studies.energy_front studies.grid_study studies.check_submission
-        results.Submission
+        audit results.Audit studies.what_if results.WhatIf compare slot_study studies.energy_front studies.grid_study
+        studies.check_submission results.Submission
     """,
     "Files": """
         read_instance write_instance io.read_platform io.write_platform read_schedule write_schedule io.read_result

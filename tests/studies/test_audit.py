@@ -9,10 +9,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform, Schedule, audit
-from coalloc.documents.kinds import value_of
-from coalloc.documents.strict_json import parse
 from coalloc.documents.wording import between
-from coalloc.instance.files import INSTANCE
 from coalloc.studies import audit_samples, runs
 from coalloc.studies.audit_rows import COLUMNS, Range, row_of
 from coalloc.studies.audit_windows import History, window_of
@@ -20,6 +17,7 @@ from coalloc.studies.audit_words import amount
 from coalloc.studies.interruption import Interrupted
 from tests.browser import visit
 from tests.extras import needs_pictures
+from tests.studies.in_process import InProcess
 
 DAY = 86_400.0
 POOL = Platform([Cluster("pool", [NodeGroup(4, power=1.0)], 0.0)])
@@ -42,24 +40,10 @@ def month(days):
 OPTIMUM, LONGEST_FIRST = 34 / 8 * 3600.0, 74 / 8 * 3600.0
 
 
-class Here:
-    """Workers that are this process: starting others takes longer than all that these tests ask of them."""
-
-    def run(self, tasks):
-        for key, task in tasks:
-            document, faults = parse(task.text().encode())
-            function = getattr(audit_samples, task.function.partition(":")[2])
-            answer = function(task.argument, value_of(document, INSTANCE, faults))
-            yield key, json.loads(json.dumps(answer)) | {"machine": {}}
-
-    def close(self):
-        pass
-
-
 @pytest.fixture(autouse=True, scope="module")
 def _here():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "LocalWorkers", lambda number: Here())
+        patch.setattr(runs, "LocalWorkers", lambda number: InProcess())
         yield
 
 
@@ -156,7 +140,7 @@ def test_a_gain_is_said_of_the_model_too(tmp_path):
 
 
 def test_a_policy_that_takes_too_long_is_given_up_and_said(tmp_path, monkeypatch):
-    class Slow(Here):
+    class Slow(InProcess):
         def run(self, tasks):
             for (key, _), (_, answer) in zip(tasks := list(tasks), super().run(tasks), strict=True):
                 is_late = key.function is audit_samples.simulated_starts

@@ -13,6 +13,9 @@ from enum import StrEnum
 from coalloc.workloads.slurm.platform import Demand, Layout
 from coalloc.workloads.slurm.values import UNKNOWN, FieldError, resources
 
+PARTITION = "partition:"
+"""How the feature begins that the nodes of a partition have and its jobs require."""
+
 TOKEN = re.compile(r"\s*([^\s&|,()\[\]*]+|[&|,()\[\]*])")
 
 
@@ -87,7 +90,7 @@ class Demands:
 
     def _partition(self, name: str) -> tuple[tuple[str, ...], tuple[Unmet, ...]]:
         """Return the feature that nodes of a partition have, or of one of several."""
-        key = f"partition:{name}"
+        key = PARTITION + name
         if key not in self.known:
             there = {part for part in name.split(",") if part in self.layout.site.partitions}
             kinds = [k for k, kind in enumerate(self.layout.kinds) if kind.partitions & there]

@@ -13,7 +13,8 @@ import numpy as np
 
 from coalloc.documents.columns import FEW, Columns
 from coalloc.documents.values import AmountsByName
-from coalloc.instance import Instance, Job, Limit, RunningJob, Shape
+from coalloc.instance import Instance, Job, RunningJob, Shape
+from coalloc.instance.limits import within
 from coalloc.schedule import Placement, Schedule
 from coalloc.workloads.slurm.demands import Demands
 from coalloc.workloads.slurm.limits import Limiting, Tables
@@ -99,7 +100,7 @@ class Making:
             tuple(jobs) if len(jobs) <= FEW else jobs,
             blocking.running,
             name,
-            limits=[limit for limit in (_within(limit, there) for limit in limits) if limit is not None],
+            limits=[limit for limit in (within(limit, there) for limit in limits) if limit is not None],
         )
 
     # -------------------------------------------------------------------------- what holds nodes from the beginning
@@ -254,11 +255,3 @@ def _numbers_of_nodes(fewest: int, most: int) -> Iterable[int]:
     if most - fewest < MOST_MODES:
         return range(fewest, most + 1)
     return (*takewhile(most.__gt__, (fewest << i for i in range(MOST_MODES))), most)
-
-
-def _within(limit: Limit, there: set[str]) -> Limit | None:
-    """Return a limit on the jobs of the instance, None where it does not restrict them."""
-    amounts = {id: amount for id, amount in limit.amount_of.items() if id in there}
-    if sum(amounts.values()) <= limit.capacity:
-        return None
-    return limit.replace(jobs=tuple(amounts), amounts=tuple(amounts.values()) if limit.amounts else ())
