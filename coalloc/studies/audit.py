@@ -24,12 +24,13 @@ from coalloc.studies.audit_model import ModelFit
 from coalloc.studies.audit_policies import CANDIDATES, IN_INTERVALS, Policy, spelled
 from coalloc.studies.audit_report import Audit, Source
 from coalloc.studies.audit_rows import Row
+from coalloc.studies.audit_slurm import SLURM
 from coalloc.studies.audit_windows import History, refuse_unequal
 from coalloc.studies.audit_words import date_text
 from coalloc.studies.comparison import contestants_of
 from coalloc.studies.given_log import instant_of, log_of
 from coalloc.studies.runs import store_at, workers_of
-from coalloc.workloads.logs import Log
+from coalloc.workloads.logs import Log, format_of
 from coalloc.workloads.slurm.sacct_records import Unit
 from coalloc.workloads.swf import Broken
 from coalloc.workloads.swf_rules import counted
@@ -107,7 +108,7 @@ def audit(
     policies : mapping of str to mapping or None, default None
         Policies by label, ``{"policy": name, option: value}``, that run over the whole period with requested walltimes,
         and in each interval with true run times, too. None: EASY, conservative backfilling and list scheduling with the
-        built-in queue orders; four of them run in each interval.
+        built-in queue orders, for ``sacct`` also settings of Slurm; four of them run in each interval.
     as_ran : str or mapping or None, default None
         Policy that models the site: its simulated starts are compared with those of the log. Another policy is only
         named if jobs wait less than under the model, too.
@@ -164,7 +165,9 @@ def audit(
         if not limit > 0.0:
             raise CoallocError(f"{name}: must be above 0 s, got {picture_of(limit)}")
     audited, model = _checked(policy), _checked(as_ran)
-    tried = _tried(policies, model)
+    is_slurm = not isinstance(trace, Instance) and format_of(trace) == "sacct"
+    candidates = {**CANDIDATES, **(SLURM if is_slurm else {})}
+    tried = _tried(candidates if policies is None else policies, model)
     in_intervals = {label: CANDIDATES[label] for label in IN_INTERVALS} if policies is None else tried
     log = log_of(trace, processors, platform, unit=unit, partition=partition, broken=broken)
     refuse_unequal(log.instance)
@@ -199,6 +202,7 @@ def audit(
         trials,
         None if trials.model is None else ModelFit(found.window, trials.model, trials.audited.waits),
         source,
+        is_slurm,
         users,
     )
 
@@ -212,9 +216,8 @@ def _checked(policy: str | Policy | None) -> Policy | None:
     return given
 
 
-def _tried(policies: Mapping[str, Policy] | None, model: Policy | None) -> dict[str, Policy]:
+def _tried(given: Mapping[str, Policy], model: Policy | None) -> dict[str, Policy]:
     """Return the policies that run over the whole period by label, the model of the site among them."""
-    given = CANDIDATES if policies is None else policies
     for label, policy in given.items():
         require(f"policies[{label!r}]", Mapping, policy)
     tried = {contestant.label: given[contestant.label] for contestant in contestants_of(given)}

@@ -18,6 +18,7 @@ from coalloc.measures.intervals import LEAST_SAMPLES
 from coalloc.studies.audit_model import ModelFit
 from coalloc.studies.audit_policies import AS_IT_WAS, STATISTICS, Trial, Trials, options_of, spelled
 from coalloc.studies.audit_rows import SHARES, Range, Row, table_of
+from coalloc.studies.audit_slurm import best_of_slurm, settings_of
 from coalloc.studies.audit_words import amount, date_text, percent
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class Audit:
         The log compared with the policy that models the site, if one is given.
     source : Source
         The file of the log, for the command that repeats a figure.
+    is_slurm : bool
+        Whether the log is an export of Slurm, so that policies are also stated as settings of Slurm.
     names_users : bool
         Whether tables name the users; otherwise they are numbered.
 
@@ -137,6 +140,7 @@ class Audit:
     trials: Trials = field(repr=False)
     model: ModelFit | None = field(repr=False)
     source: Source = field(repr=False)
+    is_slurm: bool
     names_users: bool
 
     @property
@@ -194,6 +198,28 @@ class Audit:
         return shlex.join(["coalloc", "audit", source.file, *asked])
 
     @property
+    def slurm_settings(self) -> tuple[str, ...]:
+        """Lines of slurm.conf for the best policy that Slurm has settings for; none if the log is not of Slurm."""
+        best = self._best_of_slurm
+        return () if best is None or best.policy is None else settings_of(best.policy)
+
+    @cached_property
+    def _best_of_slurm(self) -> Trial | None:
+        return best_of_slurm(self.trials) if self.is_slurm else None
+
+    @property
+    def slurm_sentence(self) -> str:
+        """Whether Slurm has settings for the named policy, and what the best that it has avoids; "" for other logs."""
+        best, named = self._best_of_slurm, self.trials.named
+        if not self.is_slurm:
+            return ""
+        none = "" if named is None or named is best else f"Slurm has no setting for {named.label}. "
+        if best is None:
+            return none.strip()
+        waits = amount(float(best.waits.mean()))
+        return f"{none}Of the policies that Slurm has settings for, {best.label} is best: mean wait {waits}."
+
+    @property
     def shares(self) -> dict[str, Range]:
         """Lower and upper bound on the part of the mean wait that each source causes, s."""
         return {share: Range(self.whole[f"{share}_low"], self.whole[f"{share}_high"]) for share in SHARES}
@@ -212,6 +238,7 @@ class Audit:
             "windows": list(self.windows),
             "named_policy": None if self.trials.named is None else self._named_document(self.trials.named),
             "policies": self.policies.to_dict("records"),
+            "slurm_settings": list(self.slurm_settings),
             "unfinished": list(self.trials.unfinished),
             "groups": self.groups.to_dict("records"),
         }
@@ -379,6 +406,8 @@ class Audit:
                 *(("", cost) for cost in self._costs),
                 ("reproduce with", self.command),
             ]
+        if self.is_slurm and self.slurm_sentence:
+            found += [("settings of Slurm", self.slurm_sentence), *(("", line) for line in self.slurm_settings)]
         front = self.policies[self.policies["front_p99"]]
         points = zip(front["policy"], front["wait_mean"], front["wait_p99"], strict=True)
         listed = [f"{amount(mean)}, {amount(p99)}: {label}" for label, mean, p99 in points]
