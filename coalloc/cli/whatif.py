@@ -118,13 +118,13 @@ def whatif(
         from coalloc.system.extras import require
 
         require("matplotlib", "--page")
-    check_writable({"--page": page}, inputs=(log, changes, platform))
     length = window_length(window)
     asked = log_options(log, processors, platform, "LOG", quiet=quiet, unit=unit, partition=partition, broken=broken)
     if output is not None:
         make_folder("--output", output)
     tables = {name: None if output is None else output / f"{name}.csv" for name in ("scenarios", "intervals")}
-    check_writable({"--output": tables["scenarios"], "--output ": tables["intervals"]})
+    for table in tables.values():
+        check_writable({"--page": page, "--output": table}, inputs=(log, changes, platform))
     try:
         found = what_if(
             changes=changes,

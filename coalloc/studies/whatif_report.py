@@ -197,7 +197,9 @@ class WhatIf:
             first += f"; in the log they waited {amount(recorded)}"
             if abs(base["wait_mean"] - recorded) > ROUGH[0] * recorded:
                 first += ", so the simulation is a poor model of the site"
-        bound = f"No schedule of the log as it is has a mean wait below {amount(base['wait_bound'])} (proved)."
+        bound = "No bound on the mean wait above 0 s was proved in the time given."
+        if base["wait_bound"]:
+            bound = f"No schedule of the log as it is has a mean wait below {amount(base['wait_bound'])} (proved)."
         best = min(changes, key=lambda row: float(row["wait_mean"]), default=base)
         if not best["wait_mean"] < base["wait_mean"]:
             return (f"{first}.", "No change makes jobs wait less on average.", bound)
