@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -276,17 +275,16 @@ def audit(
     if trace_format(trace) is None:
         found = replace(found, source=replace(found.source, file=trace))
     written = Written()
-    writers: dict[str, tuple[Path | None, Callable[[Path], object]]] = {
-        "table": (output, partial(write_table, found.table)),
-        "page": (page, found.write_page),
-        "picture": (plot, found.draw),
-        "policies": (policies, lambda path: write_table(found.policies, path)),
-        "groups": (groups, lambda path: write_table(found.groups, path)),
-        "starts": (starts, lambda path: write_table(found.starts, path)),
-    }
-    for name, (path, write) in writers.items():
-        if path is not None:
-            written.write(name, path, write)
+    written.write_all(
+        {
+            "table": (output, partial(write_table, found.table)),
+            "page": (page, found.write_page),
+            "picture": (plot, found.draw),
+            "policies": (policies, lambda path: write_table(found.policies, path)),
+            "groups": (groups, lambda path: write_table(found.groups, path)),
+            "starts": (starts, lambda path: write_table(found.starts, path)),
+        }
+    )
     if json:
         say_json(found.document)
     else:

@@ -157,6 +157,12 @@ class Written:
         else:
             self.fields.append((name, visible(str(path))))
 
+    def write_all(self, files: Mapping[str, tuple[Path | None, Callable[[Path], object]]]) -> None:
+        """Write the files that have a path, by name, each with the function that writes it."""
+        for name, (path, write) in files.items():
+            if path is not None:
+                self.write(name, path, write)
+
     def raise_faults(self) -> None:
         """Raise what went wrong, once the rest is done."""
         from coalloc.instance import CoallocError

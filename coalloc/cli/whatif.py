@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -144,14 +143,13 @@ def whatif(
         keep_rows(interrupt, tables["scenarios"], json)
         return ExitCode.DONE
     written = Written()
-    writers: dict[str, tuple[Path | None, Callable[[Path], object]]] = {
-        "scenarios": (tables["scenarios"], partial(write_table, found.table)),
-        "intervals": (tables["intervals"], partial(write_table, found.intervals)),
-        "page": (page, found.write_page),
-    }
-    for name, (path, write) in writers.items():
-        if path is not None:
-            written.write(name, path, write)
+    written.write_all(
+        {
+            "scenarios": (tables["scenarios"], partial(write_table, found.table)),
+            "intervals": (tables["intervals"], partial(write_table, found.intervals)),
+            "page": (page, found.write_page),
+        }
+    )
     if json:
         say_json(found.document)
     else:

@@ -10,9 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from coalloc.documents import palette
-from coalloc.documents.html import lines_table
 from coalloc.documents.pages import rendered
-from coalloc.documents.storage import FilePath, write_atomically
 from coalloc.documents.wording import between, duration_text, plural
 from coalloc.measures.intervals import LEAST_SAMPLES
 from coalloc.studies.audit_model import ModelFit
@@ -20,6 +18,7 @@ from coalloc.studies.audit_policies import AS_IT_WAS, STATISTICS, Trial, Trials,
 from coalloc.studies.audit_rows import SHARES, Range, Row, table_of
 from coalloc.studies.audit_slurm import best_of_slurm, settings_of
 from coalloc.studies.audit_words import amount, date_text, percent
+from coalloc.studies.report import Report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +85,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Report):
     """The result of ``coalloc.audit``; printing it shows aligned lines.
 
     Attributes
@@ -414,47 +413,19 @@ class Audit:
         found.append(("Pareto front", "mean wait against 99th percentile of the waits"))
         return [*found, *(("", line) for line in listed)]
 
-    def __str__(self) -> str:
-        width = max(len(name) for name, _ in self.lines())
-        return "\n".join(f"{name:<{width}} {text}" for name, text in self.lines())
-
     def __repr__(self) -> str:
         of_jobs = f"{plural(self.whole['jobs'], 'job')}, {plural(len(self.windows), 'interval')}"
         return f"<Audit of {self.name!r}: {of_jobs}>"
 
-    def _repr_html_(self) -> str:
-        return lines_table(self.lines())
-
-    def draw(self, path: FilePath | None = None) -> Figure:
-        """Draw the avoidable wait, its sources, the policies, the intervals and the model of the site if there is one.
-
-        Parameters
-        ----------
-        path : str or PathLike or None, default None
-            File of the figure: ``.png``, ``.svg`` or ``.pdf``. None: no file.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The figure.
-        """
+    def _figure(self) -> Figure:
         from coalloc.plot.audit import draw_audit
-        from coalloc.plot.pictures import write_figure
 
         utilization = None if self.model is None else self.model.utilization
-        figure = draw_audit(self.table, SHARES, self.epoch, self.policies, utilization)
-        if path is not None:
-            write_figure(figure, path)
-        return figure
+        return draw_audit(self.table, SHARES, self.epoch, self.policies, utilization)
 
     @property
     def page(self) -> str:
         """The audit as one self-contained HTML page with the figure, without scripts."""
-        from base64 import b64encode
-
-        from coalloc.plot.pictures import static_picture
-
-        picture = b64encode(static_picture(self.draw(), "svg")).decode()
         whole = self.whole
         period = [date_text(whole[edge], self.epoch) for edge in ("begin", "end")]
         heads, lines = _lines_of_windows([self.whole, *self.windows])
@@ -467,7 +438,7 @@ class Audit:
             utilization=[percent(whole[f"utilization_{part}"]) for part in ("as_it_was", "best", "bound")],
             shares=[_share_line(self, share) for share in SHARES],
             waited=amount(whole["waited"]) if whole["waited"] else "",
-            picture=picture,
+            picture=self._picture,
             policy_heads=POLICY_HEADS,
             policy_lines=_lines_of_policies(self.policies),
             group_heads=GROUP_HEADS,
@@ -478,16 +449,6 @@ class Audit:
             folded=FOLDED,
             palette=palette,
         )
-
-    def write_page(self, path: FilePath) -> None:
-        """Write the HTML page to a file.
-
-        Parameters
-        ----------
-        path : str or PathLike
-            The file.
-        """
-        write_atomically(path, self.page)
 
 
 def _instead(after: float, before: float) -> str:

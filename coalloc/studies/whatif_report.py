@@ -12,9 +12,7 @@ import numpy as np
 
 from coalloc.documents import palette
 from coalloc.documents.errors import InternalError
-from coalloc.documents.html import lines_table
 from coalloc.documents.pages import rendered
-from coalloc.documents.storage import FilePath, write_atomically
 from coalloc.documents.wording import plural
 from coalloc.measures.intervals import LEAST_SAMPLES, ConfidenceInterval, statistic_interval
 from coalloc.studies.audit_model import ROUGH
@@ -22,6 +20,7 @@ from coalloc.studies.audit_policies import STATISTICS, blocks_of, spelled
 from coalloc.studies.audit_rows import TOLERANCE
 from coalloc.studies.audit_windows import Floats, Ints, bounded_slowdowns
 from coalloc.studies.audit_words import amount, date_text, percent
+from coalloc.studies.report import Report
 from coalloc.studies.whatif_scenario import Scenario
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class WhatIf:
+class WhatIf(Report):
     """The result of ``what_if``; printing it shows aligned lines.
 
     Attributes
@@ -229,51 +228,23 @@ class WhatIf:
         found += [("given up at the time limit", name) for name in self.unfinished]
         return found
 
-    def __str__(self) -> str:
-        width = max(len(name) for name, _ in self.lines())
-        return "\n".join(f"{name:<{width}} {text}" for name, text in self.lines())
-
     def __repr__(self) -> str:
         return f"<WhatIf of {self.name!r}: {plural(len(self.runs), 'scenario')}>"
 
-    def _repr_html_(self) -> str:
-        return lines_table(self.lines())
-
-    def draw(self, path: FilePath | None = None) -> Figure:
-        """Draw the mean wait and its bound in each scenario, and the difference from the log as it is.
-
-        Parameters
-        ----------
-        path : str or PathLike or None, default None
-            File of the figure: ``.png``, ``.svg`` or ``.pdf``. None: no file.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The figure.
-        """
-        from coalloc.plot.pictures import write_figure
+    def _figure(self) -> Figure:
         from coalloc.plot.whatif import draw_what_if
 
-        figure = draw_what_if(self.table)
-        if path is not None:
-            write_figure(figure, path)
-        return figure
+        return draw_what_if(self.table)
 
     @property
     def page(self) -> str:
         """The what-if as one self-contained HTML page with the figure, without scripts."""
-        from base64 import b64encode
-
-        from coalloc.plot.pictures import static_picture
-
-        picture = b64encode(static_picture(self.draw(), "svg")).decode()
         intervals = self.intervals
         return rendered(
             "whatif.html",
             title=f"What if: {self.name}",
             found=self,
-            picture=picture,
+            picture=self._picture,
             heads=HEADS,
             lines=[*zip(self.table["kind"], self.cells, strict=True)],
             notes=[(run.name, note) for run in self.runs if run.scenario is not None for note in run.scenario.notes],
@@ -284,16 +255,6 @@ class WhatIf:
             folded=FOLDED,
             palette=palette,
         )
-
-    def write_page(self, path: FilePath) -> None:
-        """Write the HTML page to a file.
-
-        Parameters
-        ----------
-        path : str or PathLike
-            The file.
-        """
-        write_atomically(path, self.page)
 
 
 COLUMNS = (
