@@ -29,7 +29,7 @@ from coalloc.studies.given_log import instant_of, log_of
 from coalloc.studies.interruption import Interrupted
 from coalloc.studies.runs import Call, Part, ended, kept, store_at, workers_of
 from coalloc.studies.whatif_plan import combinations_of, read_plan, scenarios_of
-from coalloc.studies.whatif_report import AS_IT_IS, Counted, Run, WhatIf
+from coalloc.studies.whatif_report import AS_IT_IS, Counted, Run, WhatIf, table_of
 from coalloc.studies.whatif_scenario import Scenario
 from coalloc.workloads.logs import Log
 from coalloc.workloads.slurm.sacct_records import Unit
@@ -139,7 +139,7 @@ def what_if(
     >>> found.table[["scenario", "wait_mean"]].round(1)
                scenario  wait_mean
     0  the log as it is       49.4
-    1   twice the nodes       15.3
+    1   twice the nodes       20.0
     """
     for name, limit in (("time_limit", time_limit), ("policy_limit", policy_limit), ("window", window)):
         if not limit > 0.0:
@@ -249,7 +249,7 @@ class _Study:
                 "the simulation of the log as it is took longer than the policy limit; give it more time"
             )
         if missing:
-            raise Interrupted(WhatIf.table_of(runs, self.of_jobs), missing)
+            raise Interrupted(table_of(runs, self.of_jobs), missing)
         return runs, unfinished
 
     def _run(self, name: str, simulation: Outcome, bounds: Sequence[Outcome]) -> Run:

@@ -98,6 +98,17 @@ class WhatIf(Report):
         The scenarios, the log as it is first.
     unfinished : tuple of str
         Names of the scenarios that were given up at the time limit.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("flux-sched-572")
+    >>> changes = {"change": [{"name": "first come", "policy": "fcfs"}]}
+    >>> found = coalloc.studies.what_if(instance, changes, processes=1, time_limit=0.5)
+    >>> found.table[["kind", "policy", "wait_mean"]].round(1)
+         kind policy  wait_mean
+    0    base   easy       49.4
+    1  change   fcfs       49.4
     """
 
     name: str
@@ -125,17 +136,7 @@ class WhatIf(Report):
     @cached_property
     def table(self) -> pd.DataFrame:
         """Table with one row per scenario (docs/howto/what-if.md)."""
-        return self.table_of(self._all, self.of_jobs)
-
-    @staticmethod
-    def table_of(runs: Sequence[Run], of_jobs: Counted) -> pd.DataFrame:
-        """Return the table of some scenarios; differences are from the log as it is."""
-        import pandas as pd
-
-        base = next((run for run in runs if run.name == AS_IT_IS), None)
-        before = None if base is None else base.measured(of_jobs)
-        rows = [_row(run, of_jobs, before, is_base=run is base) for run in runs]
-        return pd.DataFrame(rows, columns=list(COLUMNS))
+        return table_of(self._all, self.of_jobs)
 
     @cached_property
     def intervals(self) -> pd.DataFrame:
@@ -171,7 +172,7 @@ class WhatIf(Report):
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
-        """The texts of the table of scenarios, under :data:`HEADS`."""
+        """The texts of the table of scenarios as the page shows it."""
         return [_cells_of(row) for row in self._rows]
 
     @property
@@ -272,6 +273,16 @@ COLUMNS = (
     "notes",
 )
 """Columns of the table; docs/howto/what-if.md defines them."""
+
+
+def table_of(runs: Sequence[Run], of_jobs: Counted) -> pd.DataFrame:
+    """Return the table of some scenarios; differences are from the log as it is."""
+    import pandas as pd
+
+    base = next((run for run in runs if run.name == AS_IT_IS), None)
+    before = None if base is None else base.measured(of_jobs)
+    rows = [_row(run, of_jobs, before, is_base=run is base) for run in runs]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _row(run: Run, of_jobs: Counted, before: Mapping[str, Floats] | None, *, is_base: bool) -> dict[str, Any]:
