@@ -22,6 +22,7 @@ COMMANDS = (
     "check",
     "compare",
     "audit",
+    "whatif",
     "explain",
     "study",
     "bench",
