@@ -9,6 +9,7 @@ words.
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +20,9 @@ from pcbe_values import COMPARED, METERS, NAMES, SCALED, TIE, Value, deviation, 
 from sampling import new_page
 
 import coalloc
+from coalloc.bench.outcomes import Row
 from coalloc.bench.provenance import code_sentence
+from coalloc.bench.tables import csv_of
 
 CLAIMS = {
     ("energy", "heuristic 1 1"): 7,
@@ -37,6 +40,7 @@ HIGH_TO_LOW = {"job_order": "high-first", "node_order": "low-first"}
 # ------------------------------------------------------------------------------ tables 5.1 and 5.2
 
 
+@functools.cache
 def comparison(data: Path, criterion: str, number: int) -> tuple[dict[str, Value], float | None] | None:
     """Return a row of Table 5.1 (energy) or 5.2 (edp) by column, and its deviation; None where files are absent."""
     instance = instance_of(data, criterion, number)
@@ -113,6 +117,7 @@ def counted(rows: Sequence[Mapping[str, Value]], quantity: str) -> str:
 # ------------------------------------------------------------------------------ table 5.3
 
 
+@functools.cache
 def large_experiment(data: Path) -> dict[str, Value] | None:
     """Return what the policies take in the large experiment; None where files are absent."""
     files = data / "kit" / "platform.json", data / "kit" / "workload.json"
@@ -213,10 +218,35 @@ def figure_lines(drawn: Mapping[str, Path]) -> Iterator[str]:
         yield from ("", f"Without files: figure {', '.join(absent)}.")
 
 
+# ------------------------------------------------------------------------------ table of runs
+
+
+DIGITS = 10
+"""Of the numbers in the table: what is beyond is rounding."""
+METERED = {f"{name} {meter}": (name, meter) for name in ("energy", "edp") for meter in METERS}
+COLUMNS = ("experiment", "number", "strategy", "makespan", *METERED)
+
+
+def runs(data: Path, slices: Slices) -> Iterator[Row]:
+    """Yield what each policy takes in each test, the large experiment and each slice."""
+    found: dict[tuple[str, int], Mapping[str, Value] | None] = {
+        (criterion, number): row and row[0]
+        for criterion in ("energy", "edp")
+        for number in range(1, 5)
+        for row in [comparison(data, criterion, number)]
+    }
+    found |= {("large", 0): large_experiment(data)} | {("slice", number): row for number, row in slices.items()}
+    for (experiment, number), values in found.items():
+        for column, value in (values or {}).items():
+            row = {"experiment": experiment, "number": number, "strategy": NAMES[column]}
+            amounts = {"makespan": value.makespan} | {key: value.of(*asked) for key, asked in METERED.items()}
+            yield row | {key: f"{amount:.{DIGITS}g}" for key, amount in amounts.items()}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with the folders of the experiments")
-    parser.add_argument("-o", "--output", type=new_page, help="Markdown file to write, with its pictures")
+    parser.add_argument("-o", "--output", type=new_page, help="Markdown file to write, with its pictures and CSV")
     options = parser.parse_args(arguments)
     slices, worst = slices_of(options.data / "kit")
     lines = [
@@ -235,6 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(text, end="")
     if options.output is not None:
         options.output.write_text(text)
+        options.output.with_suffix(".csv").write_text(csv_of(COLUMNS, runs(options.data, slices)))
     return 0
 
 

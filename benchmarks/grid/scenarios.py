@@ -8,6 +8,7 @@ reads.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ class Scenario:
 SCENARIOS = tuple(Scenario(grid, speeds) for grid in GRIDS for speeds in SPEEDS)
 
 
+@functools.cache
 def weeks_of(scenario: Scenario, traces: Path, number: int) -> Sequence[Instance]:
     """Return the first weeks of a scenario; ``traces`` is the folder of the logs."""
     spec, _ = load_toml(HERE / f"{scenario.grid}.toml")

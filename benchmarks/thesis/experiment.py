@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from measures import Sample
-from workloads import HPC2N, TRACES, Workload, has_trace
+from workloads import HPC2N, Workload, has_trace, traces
 
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row, is_failed
@@ -75,7 +75,7 @@ def experiment(name: str, is_full: bool = False, seeds: int | None = None) -> Ex
     table = said["workload"]
     if table["kind"] == "trace" and not has_trace():
         if "without_trace" not in said:
-            raise CoallocError(f"{name} needs the log {HPC2N} in {TRACES}")
+            raise CoallocError(f"{name} needs the log {HPC2N} in {traces()}")
         table = said["without_trace"]
     grid = table["grid"] | (said.get("full_grid", {}) if is_full else {})
     workload = Workload(table["kind"], {key: tuple(values) for key, values in grid.items()}, table.get("generator", ""))

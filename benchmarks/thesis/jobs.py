@@ -7,6 +7,8 @@ Draws and reads alone, nothing is scheduled. Without the log of HPC2N the first 
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +18,7 @@ from experiment import experiment
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from workloads import has_trace
+from workloads import TRACES, has_trace
 
 from coalloc import Instance, Job
 from coalloc.bench.tables import Table, markdown
@@ -185,8 +187,15 @@ def weibull(ax: Axes, most: float, scale: float, shape: float) -> None:
     )
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page and the pictures; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--traces", type=Path, help=f"folder of the logs (default: that of {TRACES})")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the page and the pictures")
+    options = parser.parse_args(arguments)
+    if options.traces is not None:
+        os.environ[TRACES] = str(options.traces.resolve())
+    folder = options.output
     pas = instances_of(PAS)
     parts = [
         "# The jobs of the experiments",
@@ -199,13 +208,13 @@ def main() -> int:
         "",
         "![Times between arrivals, tasks and base times](pas-jobs.png)",
     ]
-    write_figure(pas_picture(pas), RESULTS / "pas-jobs.png")
+    write_figure(pas_picture(pas), folder / "pas-jobs.png")
     if has_trace():
         mesd = instances_of(MESD)
         text = "![Base times, tasks, communication and arrivals](mesd-jobs.png)"
         parts += ["", "## MESD: three slices of HPC2N", "", table_of(mesd_lines(mesd), "slices"), "", text]
-        write_figure(mesd_picture(mesd), RESULTS / "mesd-jobs.png")
-    write_atomically(RESULTS / "jobs.md", "\n".join(parts) + "\n")
+        write_figure(mesd_picture(mesd), folder / "mesd-jobs.png")
+    write_atomically(folder / "jobs.md", "\n".join(parts) + "\n")
     return 0
 
 

@@ -8,12 +8,14 @@ A run that was interrupted goes on where it was. README.md in this folder says w
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from experiment import NAMES, experiment, rows_of, run
 from report import write, write_again
+from workloads import TRACES
 
 from coalloc.instance import CoallocError
 
@@ -23,6 +25,8 @@ RESULTS = Path(__file__).resolve().parent / "results"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the experiments named, write their tables and figures; return the exit code."""
     options = _parser().parse_args(arguments)
+    if options.traces is not None:
+        os.environ[TRACES] = str(options.traces.resolve())
     for name in options.experiments or NAMES:
         try:
             wanted = experiment(name, options.full, options.seeds)
@@ -46,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("experiments", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)} (default: all)")
     parser.add_argument("--full", action="store_true", help="all points and seeds of the specification: takes hours")
     parser.add_argument("--seeds", type=int, help="seeds 1, 2, ... instead of those of the specification")
+    parser.add_argument("--traces", type=Path, help=f"folder of the logs (default: that of {TRACES})")
     parser.add_argument("--jobs", type=int, default=1, help="samples at a time, each in a process (default 1)")
     parser.add_argument("--report", action="store_true", help="run nothing, write what the store has")
     parser.add_argument("--again", action="store_true", help="run nothing, write pages and figures from the CSV files")

@@ -11,6 +11,7 @@ wait at time 0, drawn as ``thesis-oas`` draws them, in a queue of this order:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -22,8 +23,8 @@ import coalloc
 from coalloc import Instance, Job
 from coalloc.instance import CoallocError
 
-TRACES = Path(__file__).resolve().parents[3] / "shared" / "data" / "swf"
-"""Where logs of the Parallel Workloads Archive are looked for."""
+TRACES = "COALLOC_TRACES"
+"""Environment variable: the folder of the logs of the Parallel Workloads Archive; processes of samples inherit it."""
 HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
 
 Point = Mapping[str, Any]
@@ -122,15 +123,22 @@ def trace(_: Workload, point: Point, seed: int) -> Instance:
     the users asked for.
     """
     platform = coalloc.generate("thesis-mesd", jobs=1).platform
-    read = coalloc.read_swf(TRACES / HPC2N, platform=platform, slice=point["slice"], communication="seeded", seed=seed)
+    read = coalloc.read_swf(
+        traces() / HPC2N, platform=platform, slice=point["slice"], communication="seeded", seed=seed
+    )
     if point["estimates"] == "exact":
         read = read.replace(jobs=[job.replace(estimate=job.base_time) for job in read.jobs])
     return read.replace(name=f"HPC2N-{point['slice'].replace(':', '-')}-{seed}")
 
 
+def traces() -> Path:
+    """Return the folder of the logs, which is beside the project where nothing else is said."""
+    return Path(os.environ.get(TRACES) or Path(__file__).resolve().parents[3] / "shared" / "data" / "swf")
+
+
 def has_trace() -> bool:
     """Tell whether the log of HPC2N is there."""
-    return (TRACES / HPC2N).is_file()
+    return (traces() / HPC2N).is_file()
 
 
 KINDS: Mapping[str, Callable[[Workload, Point, int], Instance]] = {

@@ -165,7 +165,7 @@ def test_slots_are_worth_less_kept_than_moved_left() -> None:
 
 
 def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
-    wanted = small("pas-selection", heterogeneity=(50,), jobs=(6,))
+    wanted = dataclasses.replace(small("pas-selection", heterogeneity=(50,), jobs=(6,)), together=False)
     store = tmp_path / "store.sqlite"
     run(dataclasses.replace(wanted, strategies={}), store, jobs=1)
     with pytest.raises(CoallocError, match="6 of 7 samples have not run"):
@@ -182,7 +182,7 @@ def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
 
 def test_a_page_is_written_again_from_its_table(tmp_path) -> None:
     # Its figures are the same, and it says still whose code made them; strategies together are one sample.
-    wanted = dataclasses.replace(small("pas-selection", heterogeneity=(50,), jobs=(6,)), together=True)
+    wanted = small("pas-selection", heterogeneity=(50,), jobs=(6,))
     with pytest.raises(CoallocError, match=r"has no pas-selection\.md"):
         report.write_again(wanted, tmp_path)
     assert [sample.measure for sample in wanted.samples()] == ["bounds", "policies"]
