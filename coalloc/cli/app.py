@@ -26,6 +26,7 @@ from coalloc.cli import (
     library,
     merge,
     policies,
+    reproduce,
     schema,
     simulate,
     solve,
@@ -100,6 +101,7 @@ app.add_typer(bench.app)
 app.command(cls=Command)(schema.schema)
 app.command(epilog=examples.EXAMPLES, cls=Command)(examples.examples)
 app.add_typer(library.app)
+app.command(epilog=reproduce.EXAMPLES, cls=Command)(reproduce.reproduce)
 app.command(cls=Command)(demo.demo)
 app.command(cls=Command)(versions)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import optima
 import pandas as pd
@@ -13,7 +14,7 @@ from experiment import NAMES, Experiment, experiment, rows_of, run
 from figures import FIGURES
 from measures import OAS, OAS_LEFT, OPTIMUM, RANKS, measured, power_ranks, ranks
 from results_table import results_of
-from workloads import Workload, has_trace
+from workloads import HPC2N, TRACES, Workload, has_trace
 
 from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.heuristics.registry import policy_named
@@ -108,6 +109,15 @@ def test_specifications_name_policies_and_figures_that_there_are(name: str) -> N
     full = experiment(name, is_full=True)
     assert full.seeds > wanted.seeds
     assert len({sample.call.key for sample in wanted.samples()}) == len(list(wanted.samples()))
+
+
+def test_logs_are_read_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TRACES, str(tmp_path))
+    assert experiment("mesd-large").workload.kind == "generator"  # jobs like those of the log
+    with pytest.raises(CoallocError, match=f"mesd-estimates needs the log .* in {tmp_path}"):
+        experiment("mesd-estimates")
+    (tmp_path / HPC2N).touch()
+    assert experiment("mesd-estimates").workload.kind == "trace"
 
 
 def test_an_unknown_experiment_is_refused() -> None:

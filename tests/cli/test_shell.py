@@ -31,6 +31,7 @@ COMMANDS = (
     "import",
     "merge",
     "library",
+    "reproduce",
     "policies",
     "schema",
     "examples",
