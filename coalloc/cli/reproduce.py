@@ -86,10 +86,13 @@ def reproduce(
     make_folder("--output", output)
     place = reproduction.Place(clone, output.resolve(), inputs, jobs)
     outcomes = []
-    for part in parts:
-        outcomes.append(place.run(part, quick))
-        if not quiet:
-            note(f"{part.source} {part.name}: {outcomes[-1].state}")
+    try:
+        for part in parts:
+            outcomes.append(place.run(part, quick))
+            if not quiet:
+                note(f"{part.source} {part.name}: {outcomes[-1].state}")
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("interrupted; run the same command again to resume") from None
     for path in place.write_pages(outcomes):
         say(f"wrote {path}")
     columns = {head: itemgetter(number) for number, head in enumerate(reproduction.HEADS)}

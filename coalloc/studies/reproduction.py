@@ -1,7 +1,6 @@
-"""The list of the source texts, their inputs and experiments; running these, and comparing tables with committed ones.
+"""The experiments of the source texts: the list of them, checked inputs, runs, and agreement with the committed tables.
 
-The list is ``benchmarks/sources.toml`` of a clone. An experiment is a script there, which keeps its samples in a store
-and so resumes; here it is a command whose table is compared with the one that is committed.
+The list is ``benchmarks/sources.toml`` of a clone. Its scripts keep samples in stores, and so resume.
 """
 
 from __future__ import annotations
@@ -50,13 +49,8 @@ class Input:
     origin: str
     licence: str
     sha256: str
+    state: Literal["missing", "intact", "changed"] = "missing"
     found: Path | None = None
-    is_intact: bool = False
-
-    @property
-    def state(self) -> str:
-        """The state in words."""
-        return "missing" if self.found is None else "intact" if self.is_intact else "changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +165,8 @@ def looked_for(wanted: Input, data: Path | None) -> Input:
     places = sorted(data.rglob(wanted.name)) if data is not None else []
     for place in places:
         if checksum(place) == wanted.sha256:
-            return replace(wanted, found=place, is_intact=True)
-    return replace(wanted, found=places[0] if places else None)
+            return replace(wanted, state="intact", found=place)
+    return replace(wanted, state="changed", found=places[0]) if places else wanted
 
 
 def checksum(path: Path) -> str:
@@ -246,7 +240,7 @@ def _run(command: Sequence[str], clone: Path, log: Path) -> tuple[int, float, st
         except KeyboardInterrupt:
             process.terminate()  # the script keeps what has ended
             process.wait()
-            raise KeyboardInterrupt("interrupted; run the same command again to resume") from None
+            raise
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     lines = log.read_text(errors="replace").split("\n")
     last = next((visible(line) for line in reversed(lines) if line.strip()), "")

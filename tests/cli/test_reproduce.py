@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coalloc.studies import reproduction
-from tests.cli.running import run
+from tests.cli.running import interrupted_at, run
 
 SCRIPT = """
 import sys
@@ -44,6 +44,7 @@ quick = "2"
 
 [sources.text.parts.long]
 figures = ["9"]
+command = "benchmarks/long.py"
 """
 COMMITTED = "seed,policy,wait\n" + "".join(
     f"{seed},fcfs,9\n{seed},easy,8\n{seed},sjf,{sjf}\n" for seed, sjf in enumerate((7, 7, 7))
@@ -58,6 +59,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / name).mkdir(parents=True)
     (folder / "logs" / "log.swf").write_text("jobs")
     (folder / "benchmarks" / "driver.py").write_text(SCRIPT)
+    (folder / "benchmarks" / "long.py").write_text("import time\n\ntime.sleep(60)\n")
     (folder / "results" / "queues.csv").write_text(COMMITTED)
     accept(folder)
     monkeypatch.chdir(folder)
@@ -113,6 +115,12 @@ def test_a_script_that_fails_and_ranks_that_disagree_are_said(clone: Path) -> No
     accept(clone)
     shown = run("reproduce", "--figure", "1", "--data", "logs", "-o", "out", "--quiet")
     assert (shown.exit_code, shown.stderr) == (1, "coalloc: text queues: failed: the log is broken\n")
+
+
+def test_an_interrupt_ends_the_script_and_says_how_to_go_on(clone: Path) -> None:
+    code, out, rest = interrupted_at("text queues", "reproduce", "--data", "logs", "-o", "out")
+    assert (code, out, rest) == (1, "", "coalloc: interrupted; run the same command again to resume\n")
+    assert (clone / "out" / "text" / "queues.csv").is_file()
 
 
 @pytest.mark.parametrize(
