@@ -48,17 +48,18 @@ def refuse_failures(instance: Instance, supported: Collection[str], method: str)
 def failing_changes(instance: Instance, failures: Iterable[Failure]) -> list[Failing]:
     """Return when nodes fail and are repaired, in order of time; repairs come first.
 
-    What fails again before it is repaired is repaired once, at the end. Raises :class:`CoallocError` with a line for
-    each failure of unknown nodes, or of nodes that hold a running job or an advance reservation at that time.
+    What fails again before it is repaired is repaired once, at the end. A failure within the time tolerance lasts a
+    little longer: the repair would be simultaneous, and come first. Raises :class:`CoallocError` with a line for each
+    failure of unknown nodes, or of nodes that hold a running job or an advance reservation at that time.
     """
-    platform = instance.platform
+    platform, base = instance.platform, instance.time_base
     down = _down(platform, failures)
     _refuse_held(instance, down)
     changes: dict[tuple[float, bool], Processors] = defaultdict(int)
     for node, spans in down.items():
         first, cores = platform.nodes[node].first_processor, platform.nodes[node].cores
         processors = ((1 << cores) - 1) << first
-        for start, end in _merged(spans):
+        for start, end in _merged((start, max(end, start + 2.0 * base.tolerance_at(start))) for start, end in spans):
             changes[start, False] |= processors
             changes[end, True] |= processors
     order = sorted(changes, key=lambda key: (key[0], not key[1]))

@@ -140,6 +140,17 @@ def test_a_node_that_fails_in_a_window_is_there_when_both_are_over():
     assert {p.job: p.start for p in run.schedule} == {"A": 0.0, "B": 40.0}
 
 
+@pytest.mark.parametrize("passes", ["batch", "per-event"])
+@pytest.mark.parametrize("seconds", [1e-12, 1e-9, 1e-7])
+def test_a_node_comes_back_from_the_shortest_failure(seconds, passes):
+    # The repair is within the time tolerance of the failure, or just behind it; it was handled first, and the job that
+    # starts anew waited for ever.
+    instance = Instance(pool(2), [Job("A", 2, 100.0)])
+    run = coalloc.simulate(instance, "easy", failures=[Failure(["C1/0"], 1.0, 1.0 + seconds)], passes=passes)
+    assert run.schedule["A"].end == pytest.approx(101.0)
+    assert run.schedule.interrupted == (InterruptedRun("A", 0.0, 1.0, ["C1/0-1"], "failure"),)
+
+
 def test_others_pass_a_job_that_needs_failed_nodes():
     # A needs both nodes, one of which is repaired nobody knows when: B passes, and A starts after it.
     instance = Instance(pool(2), [Job("A", 2, 10.0, arrival=5.0), Job("B", 1, 50.0, arrival=6.0)])
