@@ -80,17 +80,17 @@ class Piece:
     last: str
 
 
-Given = Literal["running", "reserved", "unavailable"]
+Given = Literal["running", "reserved", "unavailable", "failed"]
 """Why processors are held that the schedule does not hold, as the key names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One job in the picture: when it runs (s), where, and how many tasks each cluster has.
+    """One run in the picture: when the job runs (s), where, and how many tasks each cluster has.
 
     ``number`` is the job's place in its instance. ``given`` says what the schedule finds there instead, and has no
     number: a job that runs already, whose start is unknown (``start`` is then the clock's 0), one that starts later
-    whatever happens, or a window in which nodes are not there.
+    whatever happens, a window in which nodes are not there, or a failure of nodes.
     """
 
     job: Job
@@ -210,7 +210,7 @@ class Layout:
     @property
     def num_coallocated(self) -> int:
         """Number of jobs of the schedule on two or more clusters."""
-        return sum(1 for bar in self.bars if bar.is_coallocated and bar.given is None)
+        return len({bar.number for bar in self.bars if bar.is_coallocated and bar.given is None})
 
     @property
     def num_given(self) -> int:
@@ -219,7 +219,7 @@ class Layout:
 
     @property
     def given(self) -> str:
-        """The kinds of these bars: ``running, reserved or unavailable``."""
+        """The kinds of these bars: ``running, reserved, unavailable or failed``."""
         *others, last = [kind for kind in get_args(Given) if any(bar.given == kind for bar in self.bars)] or [""]
         return f"{', '.join(others)} or {last}" if others else last
 
@@ -227,7 +227,7 @@ class Layout:
     def summary(self) -> str:
         """What is shown, in a line: ``8 jobs (3 co-allocated) on 12 nodes in 3 clusters``."""
         counted = Counter(bar.given for bar in self.bars)
-        jobs = plural(counted[None], "job")
+        jobs = plural(len({bar.number for bar in self.bars if bar.given is None}), "job")
         split = f" ({self.num_coallocated} co-allocated)" if self.num_coallocated else ""
         kinds = (("running", counted["running"]), ("reserved", counted["reserved"]))
         held = [f"{count} {kind}" for kind, count in kinds if count]
@@ -274,8 +274,8 @@ def layout_of(instance: Instance, schedule: Schedule, title: str | None = None, 
 
 def check_names(instance: Instance, schedule: Schedule) -> None:
     """Raise :class:`CoallocError` if the schedule names jobs or processors that the instance has not."""
-    jobs = sorted({p.job for p in schedule} - set(instance.job_by_id))
-    processors = sorted(unknown_ranges(instance.platform.numbering, [p.nodes for p in schedule]))
+    jobs = sorted({p.job for p in schedule.runs} - set(instance.job_by_id))
+    processors = sorted(unknown_ranges(instance.platform.numbering, [p.nodes for p in schedule.runs]))
     unknown = [f"{what} {names[0]!a}" for what, names in (("job", jobs), ("processor", processors)) if names]
     if unknown:
         count = len(jobs) + len(processors)
@@ -317,15 +317,16 @@ def cluster_detail(cluster: Cluster) -> str:
 
 
 def bars_of(instance: Instance, schedule: Schedule) -> tuple[Bar, ...]:
-    """Return the bars of what runs already or is not there, then one per run, in the schedule's order."""
+    """Return the bars of what runs already, is not there or fails, then one per run, in the schedule's order."""
     running = [run for run in instance.running if run.end > 0.0]
-    closed = list(_closed(instance.platform))
+    closed, failed = list(_closed(instance.platform)), list(_failed(instance.platform, schedule))
     number = {job.id: i for i, job in enumerate(instance.jobs)}
-    held = [each.nodes for each in (*running, *closed)]
+    held = [each.nodes for each in (*running, *closed, *failed)]
     runs = schedule.replace(placements=schedule.runs) if schedule.interrupted else schedule
     places = iter(places_of(instance.platform, [*held, *(p.nodes for p in runs)]))
     bars = [_given(run, "reserved" if run.start > 0.0 else "running", next(places)) for run in running]
     bars += [_given(window, "unavailable", next(places)) for window in closed]
+    bars += [_given(failure, "failed", next(places)) for failure in failed]
     for p, job in zip(runs, placed_jobs(instance, runs), strict=True):
         killed = p.outcome == "killed"
         # One that ends before it starts (schedules need not be valid) gets no length.
@@ -338,13 +339,29 @@ def _given(held: RunningJob, kind: Given, place: Places) -> Bar:
 
 
 def _closed(platform: Platform) -> Iterator[RunningJob]:
-    """Yield the windows in which nodes are not there, as if a job of that name held them."""
+    """Yield the windows in which nodes are not there, as if a job held them."""
     for window, nodes in zip(platform.unavailable, platform.window_nodes, strict=True):
-        members = (platform.nodes[n] for n in sorted(nodes))
-        held = [p for node in members for p in range(node.first_processor, node.first_processor + node.cores)]
         if window.group is None:
-            job = Job("unavailable", len(held), base_time=window.end - window.start)
-            yield RunningJob(job, [platform.processor_names[p] for p in held], window.end, window.start)
+            yield _held(platform, "unavailable", sorted(nodes), window.start, window.end)
+
+
+def _failed(platform: Platform, schedule: Schedule) -> Iterator[RunningJob]:
+    """Yield the failures of known nodes, up to the last end of a job, as if a job held the nodes."""
+    if not schedule.failures:
+        return
+    index, last = {node.name: n for n, node in enumerate(platform.nodes)}, max((p.end for p in schedule), default=0.0)
+    for failure in schedule.failures:
+        nodes = [index[name] for name in failure.nodes if name in index]
+        if nodes and failure.start < last:
+            yield _held(platform, "failed", nodes, failure.start, min(last, failure.end))
+
+
+def _held(platform: Platform, name: str, nodes: Iterable[int], start: float, end: float) -> RunningJob:
+    """Return a job of a name that holds all processors of nodes, by index, between two times (s)."""
+    members = [platform.nodes[n] for n in nodes]
+    held = [p for node in members for p in range(node.first_processor, node.first_processor + node.cores)]
+    processors = [platform.processor_names[p] for p in held]
+    return RunningJob(Job(name, len(held), base_time=end - start), processors, end, start)
 
 
 Places = tuple[tuple[int, ...], tuple[Piece, ...]]

@@ -25,7 +25,7 @@ from coalloc.plot.layout import (
     strips_title,
 )
 from coalloc.problem.execution import link_load
-from coalloc.schedule import Placement, Schedule
+from coalloc.schedule import Failure, InterruptedRun, Placement, Schedule
 from tests.plot.schedules import SHARED, SHARED_SCHEDULE, list_schedule, random_instance
 
 C1 = Cluster("C1", [NodeGroup(3, power=1.0)], link_bandwidth=100.0)
@@ -246,6 +246,23 @@ def test_windows_and_reservations_are_not_counted_as_running():
     assert layout.given == "running, reserved or unavailable"
     lines = [hover_text(layout, bar).split("<br>")[1] for bar in layout.bars[:3]]
     assert lines == ["running until 30 s", "reserved from 70 s until 90 s", "unavailable from 50 s until 80 s"]
+
+
+def test_failures_are_drawn_and_an_interrupted_job_is_one_job():
+    # C1/0 fails at 4 s with A on it, which starts anew on C1/1 and ends at 14 s, before the repair at 90 s.
+    failures = [Failure(["C1/0"], 4.0, 90.0), Failure(["C1/0"], 95.0, 99.0)]
+    lost = InterruptedRun("A", 0.0, 4.0, ["C1/0"], "failure")
+    schedule = Schedule([Placement("A", 4.0, 14.0, ["C1/1"])], failures=failures, interrupted=[lost])
+    instance = Instance(Platform([Cluster("C1", [NodeGroup(2, power=1.0)], 100.0)]), [Job("A", 1, 10.0)])
+    layout = layout_of(instance, schedule)
+    assert layout.summary == "1 job on 2 nodes in 1 cluster"
+    assert [(bar.given, bar.start, bar.end) for bar in layout.bars] == [
+        ("failed", 4.0, 14.0),
+        (None, 0.0, 4.0),
+        (None, 4.0, 14.0),
+    ]
+    with pytest.raises(CoallocError, match="job 'A' and processor 'C9/0'"):
+        layout_of(instance.replace(jobs=[]), Schedule([], interrupted=[lost.replace(nodes=["C9/0"])]))
 
 
 def test_resources_of_the_platform_and_of_clusters_have_curves_behind_the_links():
