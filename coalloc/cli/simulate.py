@@ -226,6 +226,8 @@ def simulate(
     check_writable(files | tables, inputs=(file, platform))
     measuring = Measuring(after, before, by, epoch, time_zone)
     measuring.check(has_table=table is not None)
+    if no_requeue and failures is None:
+        raise BadParameter("requires --failures", param_hint="--no-requeue")
     _check_every(every, has_series=series is not None or series_plot is not None)
     options = parameters_of(parameter or [], "--parameter")
     engine: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed}

@@ -53,6 +53,8 @@ class Failure(Value):
     end: Seconds
 
     def __post_init__(self) -> None:
+        if not self.nodes:
+            raise InstanceError([Fault("nodes", "must have at least one node")])
         if self.end <= self.start:
             raise InstanceError([Fault("end", f"must be after its start, {self.start:.12g}, got {self.end:.12g}")])
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from coalloc.documents.arguments import Seed, public
 from coalloc.documents.errors import Fault
+from coalloc.documents.sentences import shown
 from coalloc.documents.storage import FILE_LIMIT, FilePath, read_bytes
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, InstanceError, Platform
@@ -23,6 +24,8 @@ from coalloc.schedule import Failure
 
 COLUMNS = ("nodes", "start", "end")
 """The head of a trace of failures."""
+LEAST_SHAPE, MOST_SIGMA = 0.1, 10.0
+"""Limits of the distributions: beyond them nearly all times are 0, and a node fails without end."""
 MOST_SAMPLED = 10_000_000
 """Most failures, in expectation, that are sampled."""
 
@@ -127,11 +130,12 @@ def sample_failures(
     until : float
         No node fails from this time on, s.
     shape : float, default 1.0
-        Shape parameter of the Weibull distribution; 1 is the exponential distribution, below 1 failures come in bursts.
+        Shape parameter of the Weibull distribution, at least 0.1; 1 is the exponential distribution, below 1 failures
+        come in bursts.
     sigma : float, default 1.0
-        Standard deviation of the logarithm of the times to repair; 0: all equal the mean.
+        Standard deviation of the logarithm of the times to repair, at most 10; 0: all equal the mean.
     seed : int, default 0
-        Random seed.
+        Random seed, at least 0.
 
     Returns
     -------
@@ -165,16 +169,17 @@ def sample_failures(
     >>> run.metrics["interruptions"] >= 0
     True
     """
-    for name, number, is_right in (
-        ("mtbf", mtbf, mtbf > 0.0),
-        ("mttr", mttr, mttr > 0.0),
-        ("until", until, until >= 0.0),
-        ("shape", shape, shape > 0.0),
-        ("sigma", sigma, sigma >= 0.0),
+    for name, number, is_right, right in (
+        ("mtbf", mtbf, mtbf > 0.0, "above 0"),
+        ("mttr", mttr, mttr > 0.0, "above 0"),
+        ("until", until, until >= 0.0, "at least 0"),
+        ("shape", shape, shape >= LEAST_SHAPE, f"at least {LEAST_SHAPE:g}"),
+        ("sigma", sigma, 0.0 <= sigma <= MOST_SIGMA, f"from 0 to {MOST_SIGMA:g}"),
     ):
         if not (is_right and math.isfinite(number)):
-            least = "at least" if name in ("until", "sigma") else "above"
-            raise CoallocError(f"{name}: must be finite and {least} 0, got {number:g}")
+            raise CoallocError(f"{name}: must be finite and {right}, got {number:g}")
+    if seed < 0:
+        raise CoallocError(f"seed: must be an integer of at least 0, got {shown(seed)}")
     if len(platform.nodes) * (until / mtbf) > MOST_SAMPLED:
         raise CoallocError(f"until: must give at most {MOST_SAMPLED:,} failures; use a larger mtbf or an earlier end")
     rng = np.random.default_rng(seed)

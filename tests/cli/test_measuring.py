@@ -118,6 +118,7 @@ def test_hours_follow_the_clock_of_the_trace(trace):
         (["--series", "s.csv", "--every", "-1"], "invalid value for --every: must be above 0 s, got -1"),
         (["--series", "s.csv", "--every", "nan"], "invalid value for --every: must be above 0 s, got nan"),
         (["--every", "1"], "invalid value for --every: requires --series or --series-plot"),
+        (["--no-requeue"], "invalid value for --no-requeue: requires --failures"),
         (["--series-plot", "s.html"], "cannot draw to 's.html': the extension must be one of .png, .svg, .pdf"),
         (["--series", "s.csv", "--every", "1e-9"], "every=1e-09 s divides 200 s into 2e+11 steps, above the limit"),
     ],

@@ -22,7 +22,7 @@ def test_a_table_is_read(tmp_path):
 
 
 def test_all_errors_of_a_table_are_said(tmp_path):
-    (tmp_path / "f.csv").write_text("nodes,start,end\nC1/0,5,3\nC1/0,a,3\nC1/0,1\nC1/0,-1,nan\n")
+    (tmp_path / "f.csv").write_text("nodes,start,end\nC1/0,5,3\nC1/0,a,3\nC1/0,1\nC1/0,-1,nan\n,1,2\n")
     with pytest.raises(InstanceError) as refused:
         coalloc.io.read_failures(tmp_path / "f.csv")
     assert [str(fault) for fault in refused.value.faults] == [
@@ -31,6 +31,7 @@ def test_all_errors_of_a_table_are_said(tmp_path):
         "line 4: must have 3 columns, got 2",
         "line 5.start: must be at least 0, got -1.0",
         "line 5.end: must be finite, got nan",
+        "line 6.nodes: must have at least one node",
     ]
     (tmp_path / "f.csv").write_text("node,start,end\n")
     with pytest.raises(InstanceError, match="line 1: must be nodes,start,end"):
@@ -59,8 +60,10 @@ def test_failures_repeat_with_their_seed():
 
 
 def test_wrong_parameters_are_refused():
-    for name, wrong in {"mtbf": 0.0, "mttr": -1.0, "until": float("inf"), "shape": 0.0, "sigma": -1.0}.items():
-        with pytest.raises(CoallocError, match=f"{name}: must be finite and"):
-            coalloc.io.sample_failures(platform(1), **{"mtbf": 1.0, "mttr": 1.0, "until": 9.0, name: wrong})
+    # With a shape of 0.001 or a sigma of 1e200 the mean overflows; a seed below 0 was an internal error.
+    wrong = [("mtbf", 0.0), ("mttr", -1.0), ("until", float("inf")), ("shape", 0.0), ("shape", 0.001), ("seed", -1)]
+    for name, number in [*wrong, ("sigma", -1.0), ("sigma", 1e200)]:
+        with pytest.raises(CoallocError, match=f"{name}: must be "):
+            coalloc.io.sample_failures(platform(1), **{"mtbf": 1.0, "mttr": 1.0, "until": 9.0, name: number})
     with pytest.raises(CoallocError, match="at most 10,000,000 failures"):
         coalloc.io.sample_failures(platform(1), 1.0, 1.0, 1e9)
