@@ -184,6 +184,8 @@ def _bounds(
     """Return what bounds the metric of an instance by its number, once; None where no bound is asked for."""
     if seconds is None:
         return None
+    if seconds <= 0.0:
+        raise CoallocError(f"bound_time: must be above 0, got {seconds:g}")
     for instance in instances:
         _refuse_unbounded(instance, reward)
     return cache(lambda number: _bound(instances[number], reward, scope, seconds))

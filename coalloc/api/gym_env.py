@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 import gymnasium
 import numpy as np
@@ -13,6 +14,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from coalloc.api.episodes import FREE, OF_JOB, WAITING, Course, Episodes, Floats, Reward, size_of_seen
+from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError
 from coalloc.simulator.result import SimulationResult
 
@@ -70,7 +72,8 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         if course.is_over:
             raise CoallocError("the episode is over; call reset()")
         seen, is_possible = np.empty(view.num_seen), np.empty(view.num_choices, np.uint8)
-        reward = course.go_on(int(action), is_possible, seen)
+        choice = _action(action, view.num_choices)
+        reward = course.go_on(choice, is_possible, seen)
         info: dict[str, Any] = {"action_mask": is_possible.view(np.int8)}
         if course.is_over:
             info |= _summary(course, self._bound_of)
@@ -113,12 +116,13 @@ class SchedulingVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
         """Go on in each environment; those whose episodes are over begin anew."""
         seen, is_possible = self._room()
         rewards, are_over, infos = np.zeros(self.num_envs), np.zeros(self.num_envs, bool), self._infos(is_possible)
-        for k, (course, action) in enumerate(zip(self._courses, actions.tolist(), strict=True)):
+        choices = _integers(np.asarray(actions), self.num_envs, self._view.num_choices, "action")
+        for k, (course, choice) in enumerate(zip(self._courses, choices, strict=True)):
             if course.is_over:
                 (number,) = _numbers(self.np_random, None, 1, self._num_instances)
                 course.begin(number, is_possible[k], seen[k])
                 continue
-            rewards[k] = course.go_on(action, is_possible[k], seen[k])
+            rewards[k] = course.go_on(choice, is_possible[k], seen[k])
             if course.is_over:
                 are_over[k] = True
                 infos = self._add_info(infos, _summary(course, self._bound_of), k)
@@ -144,10 +148,28 @@ def _numbers(rng: np.random.Generator, options: Mapping[str, Any] | None, count:
     asked = (options or {}).get("instance")
     if asked is None:
         return [int(number) for number in rng.integers(num_instances, size=count)]
-    listed = [int(number) for number in np.broadcast_to(asked, count)]
-    if not all(0 <= number < num_instances for number in listed):
-        raise CoallocError(f"options['instance'] must be from 0 to {num_instances - 1}, got {asked}")
-    return listed
+    given = np.asarray(asked)
+    return _integers(np.full(count, given) if given.ndim == 0 else given, count, num_instances, "options['instance']")
+
+
+def _action(action: SupportsIndex, num_choices: int) -> int:
+    """Return an action as a number; raises where there is none such."""
+    try:
+        choice = index(action)
+    except TypeError:
+        choice = -1
+    if not 0 <= choice < num_choices:
+        raise CoallocError(f"action: must be an integer from 0 to {num_choices - 1}, got {shown(action)}")
+    return choice
+
+
+def _integers(given: NDArray[Any], count: int, limit: int, name: str) -> list[int]:
+    """Return so many integers from 0 to below a limit; raises where they are something else."""
+    numbers: list[int] = given.tolist()
+    if given.shape == (count,) and given.dtype.kind in "iu" and min(numbers) >= 0 and max(numbers) < limit:
+        return numbers
+    number = "an integer" if count == 1 else f"{count} integers"
+    raise CoallocError(f"{name}: must be {number} from 0 to {limit - 1}, got {shown(numbers)}")
 
 
 def _summary(course: Course, bound_of: BoundOf | None) -> dict[str, Any]:

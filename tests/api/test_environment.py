@@ -120,6 +120,7 @@ def test_an_environment_of_a_batch_begins_anew_in_the_next_step():
     [
         ({"instances": []}, "at least one instance, each with at least one job"),
         ({"window": 0}, "window: must be at least 1, got 0"),
+        ({"bound_time": 0.0}, "bound_time: must be above 0, got 0"),
         ({"reward": "makespan"}, "reward"),
         ({"instances": two_classes(), "reward": "utilization", "bound_time": 1.0}, "only its mean wait has a bound"),
         ({"instances": quiet(two_classes()), "reward": "utilization", "bound_time": 1.0}, "utilization has no bound"),
@@ -139,8 +140,18 @@ def test_wrong_calls_are_one_line():
     for call in (env.result, lambda: env.step(0)):
         with pytest.raises(CoallocError, match="the episode is"):
             call()
-    with pytest.raises(CoallocError, match=r"^options\['instance'\] must be from 0 to 0, got 1$"):
-        env.reset(options={"instance": 1})
+    for wrong in (1, -1, 0.5, "x", [0, 0]):
+        with pytest.raises(CoallocError, match=r"^options\['instance'\]: must be an integer from 0 to 0, got "):
+            env.reset(options={"instance": wrong})
+    env.reset()
+    for wrong in (-1, 65, 0.0, "x", None):
+        with pytest.raises(CoallocError, match=r"^action: must be an integer from 0 to 64, got "):
+            env.step(wrong)
+    envs = vector_environment(tiny(), 2)
+    envs.reset()
+    for wrong in ([0], [0, 65], [0, 0, 0]):  # no environment takes a step
+        with pytest.raises(CoallocError, match=r"^action: must be 2 integers from 0 to 64, got "):
+            envs.step(np.array(wrong))
     with pytest.raises(CoallocError, match="num_envs: must be at least 1"):
         vector_environment(tiny(), 0)
 
