@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import compress
+from itertools import chain, compress, count
 
 from coalloc.instance import Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit
@@ -24,12 +24,12 @@ def snapshot(state: State, jobs: Iterable[Job]) -> Instance:
     Those that they come after have ended; deadlines are not enforced. Windows and jobs that are to start later are
     those to come, counted from now.
     """
-    platform, now = state.platform, state.now
+    waiting, platform, now = _waiting(jobs), state.platform, state.now
     if state.has_closings:
         windows = [window for window in platform.unavailable if window.end > now]
         ahead = [w.replace(start=max(0.0, w.start - now), end=w.end - now) for w in windows]
         platform = platform.replace(unavailable=tuple(ahead))
-    return Instance(platform, _waiting(jobs), (*_running(state), *_reservations(state, math.inf)))
+    return Instance(platform, waiting, (*_running(state), *_reservations(state, math.inf), *_failed(state, waiting)))
 
 
 def snapshot_of_now(state: State, jobs: Iterable[Job]) -> Instance:
@@ -53,8 +53,16 @@ def _running(state: State) -> Iterator[RunningJob]:
         )
         if left > 0.0:
             yield RunningJob(run.job, state.names(run.processors), left)
+
+
+def _failed(state: State, jobs: Iterable[Job]) -> Iterator[RunningJob]:
+    """Yield a job that holds the failed nodes, under a name that no other job has."""
     if state.failed_nodes:
-        yield RunningJob(Job(FAILED, len(state.failed_nodes), OVERDUE), state.failed_nodes, OVERDUE)
+        runs = chain((run.job for run in state.running), (run.job for run in state.reservations))
+        taken = {job.id for job in chain(jobs, runs)}
+        numbered = (f"{FAILED} {number}" for number in count(2))
+        name = next(name for name in chain([FAILED], numbered) if name not in taken)
+        yield RunningJob(Job(name, len(state.failed_nodes), OVERDUE), state.failed_nodes, OVERDUE)
 
 
 def _reservations(state: State, latest: float) -> Iterator[RunningJob]:

@@ -169,6 +169,13 @@ def test_what_is_seen_at_a_decision_point():
     assert simulation.result().schedule["A"].nodes == ("C1/0",)
 
 
+def test_a_snapshot_names_the_job_on_failed_nodes_like_no_other():
+    jobs = [Job("failed nodes", 1, 10.0), Job("failed nodes 2", 1, 10.0)]
+    simulation = coalloc.Simulation(Instance(pool(3), jobs), failures=[Failure(["C1/1"], 0.0, 50.0)])
+    simulation.start("failed nodes 2")
+    assert [run.job.id for run in simulation.snapshot().running] == ["failed nodes 2", "failed nodes 3"]
+
+
 def test_an_interrupted_job_is_neither_changed_nor_cancelled_while_it_waits():
     simulation = coalloc.Simulation(Instance(pool(1), [Job("A", 1, 9.0)]), failures=[Failure(["C1/0"], 5.0, 50.0)])
     simulation.step("A")
