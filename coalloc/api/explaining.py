@@ -85,8 +85,8 @@ def explain(
     Raises
     ------
     CoallocError
-        An argument is unknown, the objective is not regular, the time limit is not positive, or ``jobs`` are given
-        without a schedule.
+        An argument is unknown, the objective is not regular, the time limit is not positive, ``jobs`` are given without
+        a schedule, or the schedule has failures or interrupted runs.
 
     See Also
     --------
@@ -237,6 +237,8 @@ class _Question:
             for v in violations:
                 yield Reason("invalid", "violation", v.jobs, v.rule, v.amount, v.limit, str(v), since=v.when)
             return
+        if schedule.failures or schedule.interrupted:
+            raise CoallocError("the schedule has failures or interrupted runs, which explain does not support")
         kept = fixings(self.instance, self.fixed, self.slot, self.scope)
         broken = [fault for constraint in kept for fault in constraint.faults(self.instance, schedule)]
         if broken:

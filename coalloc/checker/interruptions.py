@@ -1,4 +1,4 @@
-"""Rules on failures of nodes and on interrupted runs: failed-node, interruption."""
+"""Rules on failures of nodes and on interrupted runs: unknown-node, failed-node, interruption."""
 
 from __future__ import annotations
 
@@ -30,6 +30,17 @@ def _failures(case: Case) -> Iterator[Violation]:
                 )
                 count, begin = sum(stop - first for first, stop in shared), max(placement.start, failure.start)
                 yield Violation("failed-node", (placement.job,), where, begin, count, 0, sentence)
+
+
+def _unknown_nodes(case: Case) -> Iterator[Violation]:
+    """Yield a node for each failure that names nodes which the platform does not have."""
+    known = {node.name for node in case.instance.platform.nodes} if case.schedule.failures else set()
+    for failure in case.schedule.failures:
+        unknown = [name for name in failure.nodes if name not in known]
+        if unknown:
+            name, at = visible(unknown[0]), seconds(failure.start)
+            sentence = f"the failure at {at} is of {name}, which is not a node of the platform"
+            yield Violation("unknown-node", (), name, failure.start, len(unknown), 0, sentence)
 
 
 def _failed(rows: Rows, failure: Failure) -> Spans:
@@ -71,6 +82,7 @@ def _has_cause(case: Case, row: int, run: InterruptedRun, tolerance: float) -> b
 
 
 RULES = (
+    Rule({"unknown-node": "failures are of nodes of the platform"}, _unknown_nodes),
     Rule({"failed-node": "no run overlaps a failure of its nodes"}, _failures),
     Rule(
         {

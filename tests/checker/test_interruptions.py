@@ -3,7 +3,7 @@
 import pytest
 
 import coalloc
-from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.results import Failure, InterruptedRun
 
 
@@ -39,6 +39,19 @@ def test_a_run_on_a_failed_node_is_found(instance, schedule):
     ]
     longer = schedule.interrupted[0].replace(end=41.0)
     assert "failed-node" in rules(instance, schedule.replace(interrupted=[longer]))
+
+
+def test_a_failure_of_an_unknown_node_is_found(instance, schedule):
+    found = coalloc.check(instance, schedule.replace(failures=[*schedule.failures, Failure(["C1/2-3"], 1.0, 2.0)]))
+    assert [str(violation) for violation in found] == [
+        "unknown-node: the failure at 1 s is of C1/2, which is not a node of the platform"
+    ]
+
+
+def test_a_record_is_not_explained_as_if_nothing_had_failed(instance, schedule):
+    # The reason given for A, which ran from 0 s to 40 s, was that it could have started then.
+    with pytest.raises(CoallocError, match="has failures or interrupted runs, which explain does not support"):
+        coalloc.explain(instance, schedule=schedule)
 
 
 @pytest.mark.parametrize(
