@@ -14,6 +14,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from coalloc.api.episodes import FREE, OF_JOB, WAITING, Course, Episodes, Floats, Reward, size_of_seen
+from coalloc.documents.errors import InternalError
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError
 from coalloc.simulator.result import SimulationResult
@@ -22,6 +23,8 @@ Observation = dict[str, Any]
 """Arrays by name."""
 BoundOf = Callable[[int], float]
 """Returns the bound on the metric of an instance by its number."""
+TOLERANCE = 1e-6
+"""Share by which a metric may be better than its bound: what its sum has lost."""
 
 
 class View:
@@ -177,5 +180,8 @@ def _summary(course: Course, bound_of: BoundOf | None) -> dict[str, Any]:
     summary: dict[str, Any] = {"instance": course.number, course.reward: course.metric}
     if bound_of is not None:
         bound = bound_of(course.number)
-        summary |= {"bound": bound, "regret": abs(course.metric - bound)}
+        beyond = bound - course.metric if course.reward == "utilization" else course.metric - bound
+        if beyond < -TOLERANCE * max(1.0, abs(bound)):
+            raise InternalError(f"{course.reward} {course.metric:g} is better than its bound {bound:g}")
+        summary |= {"bound": bound, "regret": max(0.0, beyond)}
     return summary

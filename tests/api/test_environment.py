@@ -12,6 +12,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.documents.errors import InternalError
 from coalloc.extend import environment, vector_environment
 from tests.api.test_episodes import tiny
 
@@ -77,8 +78,15 @@ def test_regret_is_the_distance_from_the_bound(reward, best, metric):
     rewards, info = episode(environment(tiny(), reward=reward, bound_time=5.0))
     assert info[reward] == pytest.approx(metric)
     assert abs(sum(rewards)) == pytest.approx(metric)
-    assert info["regret"] == pytest.approx(abs(info["bound"] - metric))
+    beyond = info["bound"] - metric if reward == "utilization" else metric - info["bound"]
+    assert info["regret"] == pytest.approx(beyond)
     assert info["bound"] >= best - 1e-9 if reward == "utilization" else 0.0 <= info["bound"] <= best + 1e-9
+
+
+def test_a_bound_that_is_wrong_is_no_regret(monkeypatch):
+    monkeypatch.setattr("coalloc.api.environment.lower_bound", lambda *_, **__: 61.0)
+    with pytest.raises(InternalError, match=r"^.*wait_mean 60 is better than its bound 61"):
+        episode(environment(tiny(), reward="wait_mean", bound_time=5.0))
 
 
 def test_without_a_time_there_is_no_bound():
