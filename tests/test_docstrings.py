@@ -19,6 +19,8 @@ from tests.test_pages import misspelt
 ROLE = re.compile(r":\w+:`")
 FUNCTIONS = [name for name, found in PUBLIC.items() if not inspect.isclass(found)]
 CLASSES = [name for name in PUBLIC if name not in FUNCTIONS]
+OF_RL = ("coalloc.extend.environment", "coalloc.extend.vector_environment")
+"""What requires the extra ``rl``."""
 
 
 def text_of(found: Any) -> str:
@@ -76,8 +78,12 @@ def test_docstrings_name_what_exists_and_have_no_roles():
         assert (ROLE.findall(text), misspelt(text), pages) == ([], [], []), member
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.extras] if name in OF_RL else []) for name in PUBLIC]
+)
 def test_the_examples_of_a_docstring_run(name, tmp_path, monkeypatch):
+    if name in OF_RL:
+        pytest.importorskip("gymnasium", reason="the extra rl is not installed")
     monkeypatch.chdir(tmp_path)
     finder, printed = doctest.DocTestFinder(), list[str]()
     found = [test for part, of in members(name).items() for test in finder.find(of, part, module=False, globs={})]
