@@ -30,7 +30,9 @@ def moved_left(problem: Problem, assignments: Sequence[Assignment]) -> list[Assi
     """
     choices = choices_of(problem, assignments)
     found = start_in_order(problem, choices)
-    if found or problem.declared.is_searched or not 0 < len(choices) <= MOST_JOBS:
+    declared = problem.declared
+    is_about_times = not (declared.is_searched or declared.budgets or declared.clusters)
+    if found or not is_about_times or not 0 < len(choices) <= MOST_JOBS:
         return found
     by_start = sorted(assignments, key=lambda a: a.start)
     placed = [replace(a, mode=mode) for a, (_, mode) in zip(by_start, choices, strict=True)]
