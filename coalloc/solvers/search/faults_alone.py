@@ -22,7 +22,7 @@ from coalloc.solvers.method import Method
 from coalloc.solvers.traits import Trait
 
 LISTS = 100
-"""Lists that are tried, per job, once one of them passes; until then the search goes on."""
+"""Lists that are tried, per job, in the first round and once one of them passes; until then the search goes on."""
 PATIENCE = 10
 """Lists per job without a better one after which the search begins anew."""
 WAITING = 0.3
@@ -49,15 +49,18 @@ class _Search:
     generation: Generation
 
     def run(self) -> None:
-        """Try lists until one is proven optimal, or enough were tried, or at the deadline of the method."""
+        """Try lists until one is proved optimal, or enough were tried, or at the deadline of the method.
+
+        The first round is brief: where there is no schedule, the methods that prove it come next.
+        """
         incumbent = self.incumbent
         num_jobs = len(incumbent.problem.jobs)
         most = incumbent.limited(LISTS * num_jobs)
         is_limited = incumbent.state.options.work_limit is not None
         plan, least, idle = None, (math.inf, math.inf), 0
-        begins = self._first()
+        begins, is_brief = self._first(), incumbent.round == 0
         for step in range(most if is_limited else 2**62):
-            is_over = time.perf_counter() > incumbent.deadline or (step >= most and incumbent.accepted)
+            is_over = time.perf_counter() > incumbent.deadline or (step >= most and (incumbent.accepted or is_brief))
             if is_over or incumbent.state.is_closed:
                 return
             if begins or plan is None or idle > PATIENCE * num_jobs:
@@ -130,7 +133,7 @@ class _Search:
 def search_by_faults(incumbent: Incumbent) -> None:
     """Look for schedules that pass where the best was refused; only the faults of constraints say which do."""
     if incumbent.refusing and not incumbent.state.is_closed:
-        rng = np.random.default_rng([incumbent.state.options.seed, incumbent.attempt])
+        rng = np.random.default_rng([incumbent.state.options.seed, incumbent.round])
         _Search(incumbent, rng, Generation(incumbent.problem)).run()
 
 
