@@ -509,7 +509,7 @@ class Problem:
 
     @cached_property
     def cost_scale(self) -> int:
-        """How many units of cost are 1 of the objective: so many that costs are whole, or more than files state."""
+        """Units of cost that are 1 of the objective: so many that costs are whole, or more than files state."""
         scale = lcm(*(part.denominator for of_job in self.exact_ramps for ramp in of_job for part in ramp))
         return min(scale, FINEST_COST)
 
@@ -796,7 +796,7 @@ class Delay(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """What is assumed of a schedule, to be refuted: it costs ``budget`` at most, and its jobs keep these ranges.
+    """Assumptions on a schedule, to be refuted: it costs ``budget`` at most, and its jobs keep these ranges.
 
     ``levels`` are the durations that each job may have, by index, ``earliest`` its first start, ``latest`` its last
     start and ``ends`` its last end, in units.
@@ -928,7 +928,7 @@ class Steps:
 
 
 class Resources:
-    """What jobs take of the processors and of some links, packed into one integer per mode.
+    """Requirements of jobs of the processors and of some links, packed into one integer per mode.
 
     With ``processors="groups"`` there is a capacity for the processors of each group. With ``"speeds"`` there is one
     for all groups at least as fast as each of them: a job that takes a duration takes of these groups at least what is
@@ -1218,7 +1218,7 @@ TABLE = record(**RESOURCES, **optional("weight", whole(), 0), **optional("pieces
 
 
 class Proof:
-    """What the steps of a proof share: the problem, the tables of prices, and what is left to spend."""
+    """State that the steps of a proof share: the problem, the tables of prices, and what is left to spend."""
 
     def __init__(self, problem: Problem, steps: Steps, tables: Sequence[Any]) -> None:
         self.problem, self.steps, self.cases = problem, steps, 0
@@ -1524,7 +1524,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a certificate proves: no schedule has an objective below ``bound``; there is none where that is None.
+    """Claim that a certificate proves: no schedule has an objective below ``bound``; there is none where that is None.
 
     ``objective`` is that of its schedule, None where it has none.
     """
@@ -1536,7 +1536,7 @@ class Verdict:
 
     @property
     def tolerance(self) -> Fraction:
-        """What the objective may exceed the bound by: in continuous time no less than the tolerance of times."""
+        """Allowed excess of the objective over the bound: in continuous time no less than the tolerance of times."""
         size, clock = abs(self.objective or Fraction(0)), self.problem.clock
         return WRITING_TOLERANCE * size if clock.is_slotted else max(PROOF_TOLERANCE * size, clock.tolerance)
 

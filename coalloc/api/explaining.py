@@ -124,7 +124,7 @@ def explain(
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What is asked, beside the schedule; fields as the arguments of :func:`explain`."""
+    """The arguments of :func:`explain` beside the schedule, checked."""
 
     instance: Instance
     objective: RegularObjective

@@ -1,4 +1,4 @@
-"""Which method supports which modelling feature, as each says itself."""
+"""Support of modelling features by methods, as each method declares it."""
 
 from __future__ import annotations
 

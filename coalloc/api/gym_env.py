@@ -28,7 +28,7 @@ TOLERANCE = 1e-6
 
 
 class View:
-    """What an agent sees: where it is in the numbers of a choice, for one environment or a batch."""
+    """Observations of an agent in the numbers of a choice, for one environment or a batch."""
 
     def __init__(self, window: int, num_classes: int) -> None:
         self.num_seen, self.num_choices = size_of_seen(window, num_classes), window + 1
@@ -50,7 +50,7 @@ class View:
 
 
 class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
-    """Which waiting job starts next; ``coalloc.extend.environment`` describes it."""
+    """Environment that starts one waiting job per step; ``coalloc.extend.environment`` describes it."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as gymnasium declares it
 

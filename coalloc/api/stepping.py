@@ -158,7 +158,7 @@ class Simulation:
 
     @property
     def state(self) -> State:
-        """What is known now: of the site that decides, where there are several. It goes with the simulation."""
+        """The known state: of the site that decides, where there are several. It is a live view of the simulation."""
         return (self._site or self._engine.sites[0]).state
 
     @property

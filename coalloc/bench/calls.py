@@ -50,7 +50,7 @@ class Call(Runnable):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What is called, with what and within which limits."""
+        """The function called, its arguments and its limits."""
         return {
             "function": _place_of(self.function)[0],
             "argument": dict(self.argument),

@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader must know before the numbers."""
+        """Return warnings for a reader of the numbers."""
         hosts = [sorted({str(pair[side].get("host", "unknown")) for pair in self.pairs}) for side in (0, 1)]
         lines = [f"samples only in A: {self.only_a}, only in B: {self.only_b}"] if self.only_a or self.only_b else []
         if hosts[0] != hosts[1]:

@@ -1,4 +1,4 @@
-"""What a sample runs: a public function of coalloc with its keywords, and which of what comes out is kept.
+"""The public functions of coalloc that a sample runs, with their keywords and the results that are kept.
 
 A function judges its keywords itself: :func:`faults_of_options` calls it with an instance that has a
 platform and no jobs, which it refuses for the same reasons as any other, and otherwise answers at once.
@@ -37,7 +37,7 @@ TYPES: Mapping[str, tuple[type, str]] = {
 
 
 REGISTRIES: tuple[Registry[Any], ...] = (POLICIES, OBJECTIVES, ADAPTERS)
-"""Where options of a method may name plugins."""
+"""Options of a method that may name plugins, by registry."""
 
 
 @dataclass(frozen=True, slots=True)

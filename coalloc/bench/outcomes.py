@@ -1,4 +1,4 @@
-"""What comes out of a sample: its statuses, and when it counts as solved.
+"""The statuses of a sample, and when it counts as solved.
 
 A sample that failed has an outcome like any other: nothing is dropped.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 Outcome = dict[str, Any]
-"""What is kept of a sample by name, ready for JSON; it has a ``status``."""
+"""Results of a sample that are kept, by name, ready for JSON; it has a ``status``."""
 
 Row = Mapping[str, Any]
 """One sample of a table: what was to run, what came out, and where."""

@@ -19,7 +19,7 @@ LONG = 45
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What stands on a page: ``reading`` above the first table, ``pictures`` (SVG) below it, then the others."""
+    """Content of a page: ``reading`` above the first table, ``pictures`` (SVG) below it, then the other tables."""
 
     title: str
     facts: Sequence[tuple[str, str]]

@@ -65,7 +65,7 @@ class Sample(Runnable):
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What a worker is asked to call; to certify only where that is wanted, so that other digests stay."""
+        """The call that a worker runs; it certifies only where that is wanted, so that other digests stay."""
         asked = {
             "method": self.method,
             "options": dict(self.options),
@@ -77,7 +77,7 @@ class Sample(Runnable):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What is run, as a row of a table says it."""
+        """The run as a row of a table names it."""
         return {
             "instance": self.given.name,
             "instance_sha256": self.given.sha256,

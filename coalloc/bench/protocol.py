@@ -1,4 +1,4 @@
-"""What runner and worker say to each other: lines of JSON over pipes, a request, then its answer.
+"""Messages between runner and worker: lines of JSON over pipes, a request, then its answer.
 
 A request may be followed by the text of an instance, in bytes that its line announces. The worker
 holds the last instance, so that a text is sent once for all samples of an instance.
@@ -48,7 +48,7 @@ class Task:
 
     @property
     def request(self) -> Message:
-        """What is sent to a worker, but for the text."""
+        """The request to a worker, without its text."""
         return {
             "function": self.function,
             "argument": dict(self.argument),

@@ -1,4 +1,4 @@
-"""Which code made a sample, and on which machine.
+"""Provenance of a sample: the code and the machine that made it.
 
 The code is identified by the versions of the libraries that decide a result, by the last commit that
 touched the package, and by a digest of its source files, for a commit knows nothing of edits that are
@@ -22,7 +22,7 @@ from coalloc.system.versions import versions
 
 PACKAGE = Path(coalloc.__file__).resolve().parent
 DECISIVE = ("coalloc", "python", "highspy", "ortools", "pumpkin-solver", "pyomo", "numpy", "scipy")
-"""What decides a result, by its name in :func:`coalloc.system.versions.versions`."""
+"""Versions that decide a result, by their names in :func:`coalloc.system.versions.versions`."""
 NOT_DECISIVE = ("bench", "cli", "intervals.py", "plot", "studies", "workloads")
 """Rooms that do not change what comes out for a given instance."""
 

@@ -33,7 +33,7 @@ HEADS = {
     "gap": "gap, %",
     "memory": "peak memory, MB",
 }
-"""How columns are headed where that is not their name; objective and bound are in the unit of the objective."""
+"""Headings of columns that differ from their names; objective and bound are in the unit of the objective."""
 CSV_COLUMNS = (
     *("instance", "instance_sha256", "jobs", "label", "method", "options", "seed", "warmup", "repeat"),
     *(
@@ -65,7 +65,7 @@ READING = (
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a report says of the rows of one benchmark."""
+    """Findings of a report about the rows of one benchmark."""
 
     name: str
     command: str
@@ -88,7 +88,7 @@ class Findings:
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader must know before the numbers."""
+        """Return warnings for a reader of the numbers."""
         lines = [f"Contradiction: {sentence}" for sentence in contradictions(self.rows)]
         if self.num_missing:
             lines.append(f"The tables are incomplete: {self.num_missing} planned samples have not run.")

@@ -1,4 +1,4 @@
-"""What a store keeps the outcomes of: what is run, and the digests by which it is found again."""
+"""Runs whose outcomes a store keeps, and the digests by which it finds them again."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Runnable(ABC):
     @property
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """What is run, as a row of a table says it."""
+        """The run as a row of a table names it."""
 
     @property
     @abstractmethod
     def task(self) -> Task:
-        """What a worker gets."""
+        """The task for a worker."""
 
     @property
     def versions(self) -> Mapping[str, str]:

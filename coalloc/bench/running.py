@@ -28,7 +28,7 @@ S = TypeVar("S", bound=Runnable)
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run is: samples planned, kept from before, run now; and the state of all that are in the store."""
+    """Progress of a run: samples planned, kept from before, run now; and the state of all samples in the store."""
 
     planned: int
     kept: int = 0
@@ -59,7 +59,7 @@ Report = Callable[[S, Outcome, Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What counts as done: samples of other versions of the code, and which statuses are to be tried again."""
+    """Choices on what counts as done: samples of other versions of the code, and statuses that are tried again."""
 
     reuse_versions: bool = False
     retry: Collection[str] = ()

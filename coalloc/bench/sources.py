@@ -1,4 +1,4 @@
-"""Where the instances of a benchmark come from: a generator, bundled examples, files, or slices of a trace.
+"""Sources of the instances of a benchmark: a generator, bundled examples, files, or slices of a trace.
 
 A source names its instances at once and makes each on demand, so that a plan of thousands holds none.
 """
@@ -27,7 +27,7 @@ Make = Callable[[], Instance]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How one instance is made, and the key of the specification that asks for it (``seeds[1]``)."""
+    """Recipe of one instance, and the key of the specification that asks for it (``seeds[1]``)."""
 
     path: str
     make: Make

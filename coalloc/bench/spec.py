@@ -32,7 +32,7 @@ MAX_CALLS = 1_000_000
 
 @value()
 class SampleLimits(Value):
-    """When a sample is killed: seconds from its start, MB of resident memory of all its processes together."""
+    """Limits after which a sample is killed: seconds from its start, MB of memory of all its processes together."""
 
     time: PositiveSeconds = 300.0
     memory: Positive = 4000.0
@@ -98,7 +98,7 @@ class Spec:
 
     @property
     def folder(self) -> Path:
-        """What the paths of the specification are relative to."""
+        """The folder that the paths of the specification are relative to."""
         return self.source.resolve().parent
 
 

@@ -23,7 +23,7 @@ from coalloc.instance import CoallocError
 
 VERSION = 1
 APPLICATION = 0x434F4142
-"""What marks the file as ours, ``COAB``."""
+"""Application number that marks the file as a store of coalloc, ``COAB``."""
 
 PRAGMAS: tuple[str, ...] = ("PRAGMA synchronous = FULL",)
 """Settings of a connection that writes: a sample is on the disk when ``add`` returns."""
@@ -32,7 +32,7 @@ NETWORK_FILE_SYSTEMS = (
     *("9p", "afs", "beegfs", "ceph", "cifs", "fuse", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "panfs"),
     *("pvfs", "smb", "wekafs"),
 )
-"""How the names of their types begin."""
+"""Prefixes of the names of network file systems."""
 
 PATIENCE = 60.0
 """Seconds to wait for somebody who reads the file."""

@@ -1,4 +1,4 @@
-"""What the samples of a benchmark say together: a line per method, and what cannot be true.
+"""Summary of the samples of a benchmark: a line per method, and contradictions between methods.
 
 Nothing is left out: a sample that failed, or was stopped before its proof, counts in the times with
 its limit. docs/bench.md defines every column.

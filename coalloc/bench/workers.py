@@ -18,7 +18,7 @@ from coalloc.instance import CoallocError
 from coalloc.system.processes import child_command
 
 ATTEMPTS = 2
-"""How often a sample is started whose process something else has killed."""
+"""Number of starts of a sample whose process something else has killed."""
 FAREWELL = 2.0
 """Seconds that a server has to end what it runs, also what has left the group of its sample."""
 

@@ -24,9 +24,9 @@ MOST_LISTING_STEPS = 300_000
 PRECISION = 2**26
 """Prices and costs are whole numbers of about this size."""
 UNSCHEDULED = 3.0
-"""What a job costs that the LP leaves out, in budgets."""
+"""Cost, in budgets, of a job that the LP leaves out."""
 NOISE = 1e-7
-"""What a set may be worth above the room of an interval without the LP getting it."""
+"""Excess of the worth of a set over the room of an interval that the LP ignores."""
 
 
 class IntervalPrices:

@@ -27,7 +27,7 @@ from coalloc.verify import Bound, Case, NotProvedError, Resources, Steps, Table
 from coalloc.verify import Problem as CheckedProblem
 
 SCALE = 2**40
-"""What the most precious set is worth per unit of time, about."""
+"""Approximate worth of the most valuable set per unit of time."""
 FIRST_NODES = 100
 """Nodes of the search of a case that may be split further."""
 MOST_SPLITS = 6
@@ -53,7 +53,7 @@ class _OtherResourcesError(Exception):
 
 
 class Proposal:
-    """What all proofs share: the problem, the tables that their steps refer to, resources, and the search."""
+    """State that all proofs share: the problem, the tables that their steps refer to, resources, and the search."""
 
     def __init__(self, checked: CheckedProblem, links: Sequence[str], deadline: float) -> None:
         self.checked, self.deadline, self._links = checked, deadline, tuple(links)

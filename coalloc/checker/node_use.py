@@ -14,7 +14,7 @@ from coalloc.checker.rows import Rows
 
 @dataclass(frozen=True, slots=True)
 class NodeUse:
-    """How many ``tasks`` a row has on a node of a group, as columns by node: each row is once on each of its nodes."""
+    """Number of ``tasks`` of a row on a node of a group, as columns by node: each row is once on each of its nodes."""
 
     row: Ints
     node: Ints

@@ -1,4 +1,4 @@
-"""What rows require together over time, and the times at which that exceeds a limit."""
+"""Total requirements of rows over time, and the times at which they exceed a limit."""
 
 from __future__ import annotations
 

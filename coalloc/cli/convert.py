@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from coalloc.workloads.swf_writing import Known
 
 SOURCES, TARGETS = ("instance", "swf", "sacct", "irmasim"), ("instance", "swf")
-"""What can be converted, from and to."""
+"""Formats that can be converted, from and to."""
 
 READING, WRITING = "Reading a trace", "Writing a trace"
 """Panels of the help page."""

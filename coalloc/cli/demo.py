@@ -16,7 +16,7 @@ from coalloc.cli.solving import ResultFiles, run_solve, show_result
 
 EXAMPLE = "thesis-oas-1"
 OPTIONS: dict[str, Any] = {"model": "oas", "slot": "50%", "time_limit": 60.0}
-"""How the demo solves: a proof takes some seconds."""
+"""Options of the demo: a proof takes some seconds."""
 
 SURPRISE = "flux-sched-572"
 """Jobs of equal length that a good scheduler runs in more waves than it has to."""

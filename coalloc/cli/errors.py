@@ -16,7 +16,7 @@ from coalloc.cli.output import is_left_unread, note
 
 
 class ExitCode(IntEnum):
-    """What a command says to the shell that called it."""
+    """Exit codes of a command."""
 
     DONE = 0
     """Done; also when interrupted with something known, which is written."""
@@ -35,7 +35,7 @@ WORDS = (
     ("(Possible options: ", "(possible options: "),
     ("Value error, ", ""),
 )
-"""What the library of the shell says of a value, and what we say everywhere."""
+"""Words of the library of the shell for a value, and the words used everywhere else."""
 
 
 def exit_code_of(run: Callable[[], int], help_command: str, debug: bool) -> int:
@@ -76,7 +76,7 @@ def _shown_in_a_line(shown: Callable[..., None]) -> Callable[..., None]:
 
 
 UNKNOWN = re.compile(r"No such option: (--[a-z][a-z-]*)")
-"""What the library of the shell says of an option that a command does not have."""
+"""Sentence of the library of the shell about an option that a command does not have."""
 
 OF_TRACES = ("--processors", "--platform", "--broken")
 """Options of the commands that read traces."""

@@ -1,4 +1,4 @@
-"""What a command reads: instances from files or from those bundled, and schedules from two kinds of files."""
+"""Inputs of commands: instances from files or bundled ones, and schedules from two kinds of files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ EXAMPLE, LIBRARY = "example:", "library:"
 """Prefixes of the name of a bundled instance or platform, and of one of the benchmark library, in place of a file."""
 
 SWF_SUFFIXES = (".swf", ".swf.gz")
-"""How the name of a trace in the Standard Workload Format ends."""
+"""Suffixes of traces in the Standard Workload Format."""
 
 INSTANCE_SUFFIXES = (".json", ".json.gz")
-"""How the name of an instance file ends."""
+"""Suffixes of instance files."""
 
 ONLY_TRACES = "requires a trace; an instance contains its platform"
-"""What is wrong with an option of traces that is given with an instance."""
+"""Error for an option of traces that is given with an instance."""
 
 
 def read_instance(file: str) -> Instance:

@@ -1,4 +1,4 @@
-"""Where the instance or the platform goes that a command made: into a file, or onto standard output."""
+"""Output of the instance or the platform that a command made: into a file, or onto standard output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``coalloc simulate`` says beyond the metrics of the whole run: a window of arrivals, groups of jobs."""
+"""Measurements of ``coalloc simulate`` beyond the metrics of the whole run: a window of arrivals, groups of jobs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ SHOWN = {
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """What is to be measured of a run besides the whole."""
+    """Measurements of a run besides the whole."""
 
     after: float | None
     before: float | None
@@ -108,7 +108,7 @@ class Measuring:
 
     @property
     def grouping(self) -> By:
-        """How jobs are grouped, once this is checked."""
+        """The grouping of jobs, once it is checked."""
         return cast("By", self.by)
 
     def of(self, run: SimulationResult) -> MeasuredRun:
@@ -129,7 +129,7 @@ class Measuring:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """What was measured of a run of ``num_jobs`` jobs: metrics of a window, and of groups, None where not asked for."""
+    """Measured metrics of a run of ``num_jobs`` jobs: of a window, and of groups; None where not asked for."""
 
     measuring: Measuring
     num_jobs: int

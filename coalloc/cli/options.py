@@ -11,7 +11,7 @@ OUTPUT = "Output"
 """Panel of the help page for files."""
 
 PICTURES = (".png", ".svg", ".pdf", ".html")
-"""How the names of pictures end."""
+"""Suffixes of pictures."""
 
 
 def no_picture(path: Path | None) -> Path | None:

@@ -1,4 +1,4 @@
-"""What a command writes: text on the standard streams, and files that are known to be writable beforehand."""
+"""Output of commands: text on the standard streams, and files that are known to be writable beforehand."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def make_folder(option: str, folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of files: a name and a path for each that is written, a line for each that could not be."""
+    """Results of writing files: a name and a path for each file written, a line for each that could not be written."""
 
     fields: list[tuple[str, str]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)

@@ -26,24 +26,24 @@ from coalloc.simulator.policy import Policy
 from coalloc.simulator.routing import RUNNABLE, Broker
 
 SEPARATOR = ":"
-"""What stands between module and class; nothing with a name of its own has it."""
+"""Separator of module and class; no built-in name contains it."""
 
 COMMA = re.compile(r",(?=[A-Za-z_][\w.:-]*(?:[, ]|$))")
-"""What separates objectives, for lexicographic optimization; commas in values of options do not."""
+"""Separator of objectives, for lexicographic optimization; commas in values of options do not separate."""
 
 PACKAGE = "coalloc."
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What an option of the shell takes: its name, the types that it accepts, and what such an object must be."""
+    """Kind of object that an option of the shell takes: its name, the accepted types, and the requirement in words."""
 
     option: str
     plural: str
     types: tuple[type, ...]
     wanted: str
     method: str = ""
-    """What a class of the kind has, where it need not be derived from another."""
+    """Method of a class of the kind that need not be derived from another class."""
 
     def may_make(self, found: object) -> bool:
         """Return whether this is a class of a user that seems to be of the kind."""
@@ -71,7 +71,7 @@ CALLS = {
     "ended": ("state", "running"),
     "tally": (),
 }
-"""What the methods of a policy are called with, where it has them."""
+"""Arguments with which the methods of a policy are called, where it has them."""
 
 
 def own_policy(text: str, options: Mapping[str, Any]) -> Policy | Broker:

@@ -10,7 +10,7 @@ from typing import Any
 from typer import BadParameter
 
 BRACKETS = ("{", "[")
-"""What no text begins with: a value in brackets is JSON."""
+"""Opening brackets, with which no text begins: a value in brackets is JSON."""
 
 
 def share(text: str | float) -> float:

@@ -17,7 +17,7 @@ coalloc solve example:thesis-oas-1 --slot 50% --formulation mode --solver cbc
 """
 
 HEADINGS = {"solver": "MIP solvers, for --solver:", "auto": "Started by --formulation auto:"}
-"""What is said above each group of solvers."""
+"""Headings of the groups of solvers."""
 
 
 def solvers(as_json: Json = False, _: Quiet = False) -> ExitCode:

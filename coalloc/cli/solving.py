@@ -1,4 +1,4 @@
-"""What ``coalloc solve`` and ``coalloc demo`` share: run, show and write."""
+"""Steps that ``coalloc solve`` and ``coalloc demo`` share: run, show and write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ResultFiles:
-    """Where the parts of a result go; None: nowhere. The file of the model is written before the solve.
+    """Files for the parts of a result; None: not written. The file of the model is written before the solve.
 
     ``unit`` is that of the times in the Gantt charts; None: one that suits them.
     """

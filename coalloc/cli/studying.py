@@ -1,4 +1,4 @@
-"""What ``coalloc compare`` and the studies share: their options, the policies that they name, and where results go."""
+"""Parts that ``coalloc compare`` and the studies share: options, named policies, and files of results."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ WORDS: dict[Any, str] = {
     collections.abc.Sequence: "a list",
     collections.abc.Iterable: "a list",
 }
-"""What each type is called in a message; others by their names."""
+"""Words for types in messages; other types go by their names."""
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:

@@ -98,7 +98,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Chart:
-    """Where everything is, in pixels."""
+    """Positions of the parts of a chart, in pixels."""
 
     rows: Sequence[str]
     bars: Sequence[Bar]

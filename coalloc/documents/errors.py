@@ -1,4 +1,4 @@
-"""What can be wrong with an input, said so that a person can mend it."""
+"""Errors of inputs, worded so that a person can mend them."""
 
 from __future__ import annotations
 

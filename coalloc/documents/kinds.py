@@ -28,7 +28,7 @@ V = TypeVar("V")
 PREFIX = "coalloc-"
 ENVELOPE = ("format", "version")
 TRACES = (".swf", ".swf.gz")
-"""How names of files end that hold traces."""
+"""Suffixes of files that hold traces."""
 
 Document = dict[str, Any]
 """A parsed file: an object, whatever faults its fields have."""

@@ -24,7 +24,7 @@ BASE = (
 """Colours in the order in which jobs get them."""
 
 VARIANTS = (("#FFFFFF", 0.0), ("#FFFFFF", 0.5), ("#000000", 0.3))
-"""What each further round of ``BASE`` is mixed with, and how much of it."""
+"""Colours with which each further round of ``BASE`` is mixed, and their shares."""
 
 INK = "#22252B"
 PAPER = "#FFFFFF"

@@ -34,7 +34,7 @@ WANTED = {
     "literal_error": "must be {expected}",
     "enum": "must be {expected}",
 }
-"""What a field must be, by pydantic's name of the fault."""
+"""Requirement on a field, by pydantic's name of the error."""
 
 WITHOUT_PICTURE = {
     "missing": "is missing",
@@ -45,7 +45,7 @@ WITHOUT_PICTURE = {
 """Faults that need no picture of what came."""
 
 LIKENESS = 0.75
-"""How like a known key, from 0 to 1, an unknown one must be to be a misspelling of it."""
+"""Similarity to a known key, from 0 to 1, from which on an unknown key counts as a misspelling of it."""
 
 UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 
@@ -63,7 +63,7 @@ class NotFinite(float):
 
     @property
     def sentence(self) -> str:
-        """What is wrong with it, wherever it stands."""
+        """The error, without its place."""
         return f"must be finite, got {shown(self)}"
 
 

@@ -26,7 +26,7 @@ MAX_DIGITS = 308
 """Most characters of a whole number: every float is below 1.8e308."""
 
 COMMENTS = ("//", "/*", "#")
-"""How comments begin elsewhere."""
+"""Beginnings of comments in other formats."""
 
 CHUNK = 1 << 20
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -174,7 +174,7 @@ def _cause(error: json.JSONDecodeError) -> str:
 
 
 class _Hooks:
-    """What the parser calls for objects and numbers; ``found_faults`` says whether a search pays."""
+    """Hooks of the parser for objects and numbers; ``found_faults`` says whether a search pays."""
 
     def __init__(self) -> None:
         self.found_faults = False

@@ -82,7 +82,7 @@ class NumbersByName(Mapping[str, float]):
 
     __slots__ = ("_hash", "_numbers")
     number: ClassVar[Any]
-    """What each must be."""
+    """Requirement on each number."""
 
     def __init__(self, numbers: Mapping[str, float]) -> None:
         self._numbers = dict(numbers)
@@ -156,7 +156,7 @@ else:
 
 
 class Written:
-    """What is not written as it is, but shorter."""
+    """Value that is written in a shorter form."""
 
     __slots__ = ()
 
@@ -166,7 +166,7 @@ class Written:
 
 
 class Value:
-    """What every value can do: return a changed copy of itself."""
+    """Base of all values: it returns a changed copy of itself."""
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]

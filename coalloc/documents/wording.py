@@ -1,4 +1,4 @@
-"""How ids, times, amounts and shares are worded in pictures. Ids are data: they are shown escaped and kept short."""
+"""Wording of ids, times, amounts and shares in pictures. Ids are data: they are shown escaped and kept short."""
 
 from __future__ import annotations
 

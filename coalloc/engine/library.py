@@ -35,7 +35,7 @@ SCALARS: dict[str, Any] = {
     "const char *": ctypes.c_char_p,
 }
 CALLBACKS: dict[str, Any] = {"cost_function": ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, ctypes.c_double)}
-"""What the engine calls back, in the thread that calls it: functions that must not raise."""
+"""Callbacks of the engine, in the thread that calls it: functions that must not raise."""
 DTYPES: dict[str, np.dtype[Any]] = {
     "int64_t": np.dtype(np.int64),
     "int32_t": np.dtype(np.int32),

@@ -1,4 +1,4 @@
-"""What bounds the objective of an instance, and which capacity moves the optimum or its bound, each computed anew."""
+"""Limits on the objective of an instance: the capacities that move the optimum or its bound, each computed anew."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SAME = PROOF_TOLERANCE
 """Relative difference below which two bounds are one: column generation ends before its last digits are right."""
 
 INTEGRALITY = 1e-9
-"""How far above a whole number of slots a bound may be, relatively, before it is rounded up."""
+"""Relative excess over a whole number of slots up to which a bound is not rounded up."""
 
 
 class Bounded(NamedTuple):

@@ -10,7 +10,7 @@ from coalloc.documents.text import quoted, visible
 from coalloc.documents.wording import plural
 
 About = Literal["infeasible", "undecided", "invalid", "bound", "optimum", "capacity", "wait"]
-"""What a reason is about."""
+"""Subject of a reason."""
 
 TITLES: Mapping[About, str] = {
     "infeasible": "there is no schedule",
@@ -77,7 +77,7 @@ KINDS: Mapping[tuple[About, str], str] = {
     ("wait", "together"): "the job fits for its run time, and no earlier job is waiting; other jobs start with it",
     ("wait", "alone"): "the job fits for its run time, and no earlier job is waiting; it starts alone",
 }
-"""What each kind of reason means, and what its numbers are."""
+"""Meaning of each kind of reason, and of its numbers."""
 
 MOST_LINES = 20
 """Reasons of one title that are printed."""

@@ -28,7 +28,7 @@ from coalloc.solvers.feasibility import mildest_load
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What is in the way of a job at an instant, s; fields as of a :class:`Reason`."""
+    """Obstacle to a job at a time, s; fields as of a :class:`Reason`."""
 
     kind: str
     where: str

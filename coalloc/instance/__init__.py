@@ -1,4 +1,4 @@
-"""What is given: platform, network tree, jobs, file format and errors."""
+"""Input of the solvers: platform, network tree, jobs, file format and errors."""
 
 from dataclasses import fields
 

@@ -1,4 +1,4 @@
-"""When jobs may start: every full hour, on working days; a pattern that repeats."""
+"""Calendars of allowed starts: every full hour, on working days; a pattern that repeats."""
 
 from __future__ import annotations
 

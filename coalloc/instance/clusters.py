@@ -1,4 +1,4 @@
-"""What a platform is made of: groups of equal nodes, clusters of them, and the switches above.
+"""Parts of a platform: groups of equal nodes, clusters of them, and the switches above.
 
 Source: thesis, section 2.1; cascaded switches as in its last paragraph. Efficiency and power states: the two-level
 grid study, sections 2.1 and 3.1.

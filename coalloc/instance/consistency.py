@@ -1,4 +1,4 @@
-"""What fields must keep between them: names that are unique, a tree, jobs that fit, processors held once.
+"""Consistency between fields: names that are unique, a tree, jobs that fit, processors held once.
 
 Every function takes a value or a document as it was parsed, with whatever faults in its fields: what
 can be read is examined, the rest is left to the checks of the fields. So all faults come at once.
@@ -32,7 +32,7 @@ SMALLEST_POWER = 1e-100
 """Least effective power of a node: its inverse stretches times, and they must stay finite."""
 
 NODE_WATTS = ("off_watts", "idle_watts", "static_watts", "core_watts")
-"""What nodes draw by themselves: not in a cluster with power states."""
+"""Watts of single nodes, which clusters with power states do not have."""
 
 SAYING = tuple(
     field.removeprefix("Job.")

@@ -30,7 +30,7 @@ Tasks = tuple[int, ...]
 
 
 class PlacedJob(Protocol):
-    """What is looked at of a placement."""
+    """Attributes of a placement that constraints read."""
 
     @property
     def job(self) -> str:
@@ -58,7 +58,7 @@ class Placed:
 
     @cached_property
     def timed(self) -> Mapping[str, Any]:
-        """All that have a start and an end, s."""
+        """All members that have a start and an end, s."""
         return {run.job.id: run for run in self.instance.running} | dict(self.by_id)
 
     @property
@@ -696,7 +696,7 @@ Declaration = (
     | DifferentClusters
     | Budget
 )
-"""All of the language."""
+"""All declarations of the language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -712,7 +712,7 @@ class LatestEnd(Constraint):
 
 @dataclass(frozen=True, slots=True)
 class Kept(Constraint):
-    """What is left of a constraint of ``num_jobs`` jobs: ``declared``, but in a part of its instance no budget."""
+    """Rest of a constraint of ``num_jobs`` jobs: ``declared``, but no budget in a part of its instance."""
 
     constraint: Constraint
     declared: tuple[Declaration, ...]

@@ -196,7 +196,7 @@ class Instance(Value):
 
     @property
     def _summary(self) -> str:
-        """What it is, in half a line."""
+        """The summary of the value, in half a line."""
         running = f", {len(self.running)} running" if self.running else ""
         return f"{plural(len(self.jobs), 'job')}{running} on {self.platform._summary}"
 

@@ -1,4 +1,4 @@
-"""Which processors names stand for, and the names of processors by index: for many sets of them at once.
+"""Processors that names stand for, and the names of processors by index: for many sets of them at once.
 
 Processors are numbered through in the order of clusters, groups and nodes. A set of them is a list of intervals
 ``[first, stop)`` of numbers, so that it takes no more memory where a platform is large.

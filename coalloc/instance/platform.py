@@ -1,4 +1,4 @@
-"""Where jobs run: clusters of nodes, joined by a tree of links.
+"""Platforms: clusters of nodes, joined by a tree of links.
 
 Source: thesis, section 2.1; cascaded switches as in its last paragraph.
 """
@@ -182,7 +182,7 @@ class Platform(Value):
 
     @property
     def _summary(self) -> str:
-        """What it is, in half a line."""
+        """The summary of the value, in half a line."""
         return f"{plural(len(self.clusters), 'cluster')} with {plural(self.num_processors, 'processor')}"
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a node draws, in one place, and watts derived from physics.
+"""Watts of a node, in one place, and watts derived from physics.
 
 A node with a busy core draws ``static_watts``, and ``core_watts`` more for each busy core; a node without
 draws ``idle_watts``. Source: PCBE, equations (2.3) and (2.4); errata 20 (what the published simulator does).

@@ -1,4 +1,4 @@
-"""What a cluster draws whose cores, boards and chassis switch on and off, and which of them hold which processors.
+"""Watts of a cluster whose cores, boards and chassis switch on and off, and which of them hold which processors.
 
 Processors fill boards and boards fill chassis in the order of their numbers; a board or a chassis without a processor
 does not exist. Source: the two-level grid study, section 3.1, equations (4) to (9), and its appendix A.3; errata 27.

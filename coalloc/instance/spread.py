@@ -1,4 +1,4 @@
-"""How the tasks of a job may be spread over clusters: at most so many, so many tasks on each, slices, under one switch.
+"""Limits on the spread of a job over clusters: at most so many, so many tasks on each, slices, under one switch.
 
 Link loads, too, depend on the tasks in each cluster alone. So a *spread* is a number of tasks for each cluster, and
 whoever decides where a job goes picks a spread first, then processors within each cluster. Source of what is asked for:
@@ -24,7 +24,7 @@ SPREADING = frozenset({"max_clusters", "min_tasks_per_cluster", "slices", "level
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What a job asks of its tasks in each cluster.
+    """Requirement of a job on its tasks in each cluster.
 
     At most ``max_clusters`` have some; each that has some has ``min_tasks`` at least; with ``slices`` so many have
     equally many. ``parts`` are sets of clusters, by index, within one of which all are; None: anywhere. ``allows`` is

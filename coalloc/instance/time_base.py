@@ -35,7 +35,7 @@ MOST_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class TimeBase:
-    """How times of an instance are counted and compared.
+    """Counting and comparing of the times of an instance.
 
     ``tick`` (s) is a power of two; times that differ by no more than ``tolerance`` (s) are equal; ``latest`` (s) is the
     time that it was made for. Exact methods may count from ``shift`` (s) on instead of from 0.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 Arc = tuple[int, int, int]
-"""Where it begins and ends, and the index of its size; -1 for a loss."""
+"""Begin and end of an arc, and the index of its size; -1 for a loss."""
 
 LOSS = -1
 """The size of what stays empty."""

@@ -1,4 +1,4 @@
-"""What the energy models charge: joules of a mode, watts of a node that has a busy core, idle watts.
+"""Costs of the energy models: joules of a mode, watts of a node that has a busy core, idle watts.
 
 Energy of a schedule that ends at makespan C (:mod:`coalloc.power.meter`, idle always) is
 

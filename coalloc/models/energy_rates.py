@@ -1,4 +1,4 @@
-"""What is drawn at least while a core is busy, and what whatever runs: the watts of the energy relaxation.
+"""Least watts while a core is busy, and the watts that flow in any case: the rates of the energy relaxation.
 
 Nodes with watts: (L4), (L5). Clusters with power states: (L6) to (L8). Equations and why they hold:
 docs/mathematics/energy-bounds.md, "Energy relaxation".

@@ -1,4 +1,4 @@
-"""Which set of jobs each node holds, with what that takes at least.
+"""Sets of jobs by node, with the least energy and time of each.
 
 The rows are for scope ``node`` and few jobs (:mod:`coalloc.rules.node_sets`), and serve the models of energy in slots
 and in continuous time. Without them the bounds stay at the area of the jobs. Equations: (S1) to (S4) of
@@ -19,12 +19,12 @@ from coalloc.problem import Problem
 from coalloc.rules.node_sets import MAX_JOBS, NodeJobs, least_busy, least_ends
 
 EFFORT = 30
-"""What finding the bounds of a set takes, in nonzeros that are built in that time."""
+"""Nonzeros of a model that are built in the time in which the bounds of a set are found."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetBound:
-    """What a node takes at least for a set of jobs: s in which it is busy after its running jobs, and the makespan."""
+    """Least requirement of a node for a set of jobs: s in which it is busy after its running jobs, and the makespan."""
 
     busy: float
     makespan: float

@@ -1,4 +1,4 @@
-"""What the node models call jobs, processors and links, and the parameters that they show of them.
+"""Names of jobs, processors and links in the node models, and the parameters that they show of them.
 
 Figure 3.4 of the thesis (PAS) and Figure 3.13 (OAS) list the same parameters of platform and jobs first.
 """

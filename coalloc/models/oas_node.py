@@ -29,7 +29,7 @@ from coalloc.problem.execution import link_load
 from coalloc.schedule import Occupation, Schedule, assign_nodes, schedule_of
 
 LARGEST_BANDWIDTH = 100.0
-"""What the largest load of a link is scaled to. With 1e4, as in the other models, HiGHS cut off an optimum."""
+"""Number to which the largest load of a link is scaled. With 1e4, as in the other models, HiGHS cut off an optimum."""
 
 
 def build(

@@ -1,4 +1,4 @@
-"""What the package models share: all jobs start together, each in one mode, beside what runs.
+"""Parts that the package models share: all jobs start together, each in one mode, beside running jobs.
 
 A mode is an allocation vector of one job. Its execution time, link loads and tasks per
 class are constants, so the mode models PAS, CBS and JPR differ in their objectives only:
@@ -26,7 +26,7 @@ LINK_ROW_LIMIT = 1e4
 """Right-hand side to which the row of a link, or a memory, is scaled: a tolerance of 1e-6 is then 1e-10 of it."""
 
 Cost = Callable[[Job, Mode], float]
-"""What a job in a mode adds to an objective."""
+"""Cost that a job in a mode adds to an objective."""
 
 
 class Stage(NamedTuple):

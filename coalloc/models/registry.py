@@ -1,4 +1,4 @@
-"""Which formulations there are, and what each must offer."""
+"""Registry of formulations, and what each must offer."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ ENERGY_FORMULATIONS: Mapping[str, str] = {
 
 
 class Extracts(Protocol):
-    """What leads back from any of these models."""
+    """Mapping from the variables of a model back to a schedule."""
 
     def extract(self, model: pyo.ConcreteModel) -> Schedule:
         """Return the schedule that the values of the variables describe."""

@@ -1,4 +1,4 @@
-"""How models that count tasks spread jobs over clusters: (D1) to (D5) in docs/mathematics/feature-rows.md.
+"""Spreads of jobs over clusters in models that count tasks: (D1) to (D5) in docs/mathematics/feature-rows.md.
 
 What a job asks of its tasks in each cluster are linear rows over whether it uses a cluster. What a custom constraint
 says is a choice between the spreads that it allows, each listed.

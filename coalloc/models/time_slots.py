@@ -1,4 +1,4 @@
-"""What the time-indexed models share: slots with their free capacities, and the makespan.
+"""Parts that the time-indexed models share: slots with their free capacities, and the makespan.
 
 The makespan is modelled by its own profile, ``z_t = 1`` when some job still runs in slot ``t`` or
 later: ``C_max = L + sum_{t >= L} z_t`` with ``L`` a lower bound. Against ``C_max >= end_j`` this is
@@ -25,7 +25,7 @@ from coalloc.problem import Assignment, NotTogetherRow, Problem, TimeSumRow, lea
 from coalloc.rules.dual_feasible import weightings
 
 LARGEST_LOAD = 1e4
-"""What the largest load in a row of a link, or of a memory, is scaled to.
+"""Number to which the largest load in a row of a link, or of a memory, is scaled.
 
 Solvers keep rows to an absolute 1e-6; whether a link saturates is a matter of 1e-9 of its bandwidth.
 """

@@ -23,7 +23,7 @@ class AllocationObjective(Objective):
 
     quantity: ClassVar[Quantity]
     least_weight: ClassVar[int] = 0
-    """What every job counts at least."""
+    """Least weight that every job counts."""
 
     @abstractmethod
     def weight(self, platform: Platform, job: Job, tasks: Tasks) -> int:

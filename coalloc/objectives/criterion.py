@@ -25,7 +25,7 @@ HALVINGS = 64
 
 @dataclass(frozen=True)
 class Criterion:
-    """What assignments of a problem cost by a regular objective, and how that becomes what is reported."""
+    """Cost of the assignments of a problem under a regular objective, and its conversion to the reported value."""
 
     problem: Problem
     objective: RegularObjective
@@ -50,14 +50,14 @@ class Criterion:
 
     @property
     def step(self) -> float:
-        """What reported objectives that differ do so by at the least; 0 where they may be as close as they like."""
+        """Least difference of two different reported objectives; 0 where they may be as close as they like."""
         return (
             self.problem.clock.seconds(1) / self.objective.divisor(self.problem.instance) if self.is_integral else 0.0
         )
 
     @property
     def tick(self) -> float:
-        """What a tick later costs a job that costs its end, in the unit of costs."""
+        """Cost of an end that is a tick later, for a job that costs its end, in the unit of costs."""
         return 1.0 if self.objective.counts_ends else self.problem.clock.seconds(1)
 
     @cached_property
@@ -110,7 +110,7 @@ class Criterion:
 
     @cached_property
     def least_cost(self) -> float:
-        """What no cost counts as less than: what the greatest is at the least; of a sum minus infinity."""
+        """Least possible cost: of a maximum the greatest cost that some job has at least; of a sum minus infinity."""
         if self.is_sum:
             return -math.inf
         return max((self._alone(j, self._own_cost) for j in range(len(self.problem.jobs))), default=0.0)
@@ -176,7 +176,7 @@ class Criterion:
 
     @cached_property
     def alone(self) -> list[float]:
-        """What each job costs at least: as it would be alone at the best of its speed levels."""
+        """Least cost of each job: as it would be alone at the best of its speed levels."""
         if self.objective.counts_ends:
             fastest = self.problem.speeds.columns.fastest.tolist()
             return [release + duration for release, duration in zip(self.problem.releases, fastest, strict=True)]

@@ -27,7 +27,7 @@ class MeteredObjective(Objective):
 
 
 class Energy(MeteredObjective):
-    """What :func:`coalloc.energy` meters with ``idle="always"``."""
+    """Energy as :func:`coalloc.energy` computes it with ``idle="always"``."""
 
     name = "energy"
     unit = "J"

@@ -1,4 +1,4 @@
-"""What an objective says: its name and unit, and what a schedule is worth.
+"""Base of objectives: name, unit, and value of a schedule.
 
 An objective is *regular* if no schedule gets worse when a job ends earlier. Then it is the sum or the maximum over
 the jobs of a cost that no later end makes less, and all that schedule generation, bounds and models need to know

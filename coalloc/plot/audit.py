@@ -31,7 +31,7 @@ UNAVOIDABLE, UNKNOWN, AVOIDABLE = (
 
 BAR = 0.5
 WIDE = 20.0
-"""How many times as long as usual the longest wait is from which on their axis is logarithmic."""
+"""Ratio of the longest wait to the usual one from which on their axis is logarithmic."""
 
 MANY = 60
 """Intervals from which on lines are thin."""

@@ -52,7 +52,7 @@ PAPER_EDGE: dict[str, Any] = {"markeredgecolor": palette.PAPER, "markeredgewidth
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What the axes count in: symbols, and what they stand for in s and J."""
+    """Units of the axes: symbols, and their worth in s and J."""
 
     time: str
     seconds: float

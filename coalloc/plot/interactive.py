@@ -45,7 +45,7 @@ NOTES_MARGIN = 12
 """Left of the names of clusters and links, pixels."""
 
 ABOVE = -0.015
-"""Where arrivals are ticked: that share of all rows, upwards from the first."""
+"""Share of all rows, upwards from the first, above which arrivals are ticked."""
 
 CONNECTOR_INSET = 0.004
 """From the start of a job to the line that joins its pieces, as a share of the time axis; or a multiple of it."""
@@ -56,7 +56,7 @@ MOST_NAMED = 12
 """Pieces of a job whose nodes are named when the pointer is over it; the rest is counted."""
 
 NO_JOB = -1
-"""What stands for no job where a rectangle is of none."""
+"""Number that stands for no job where a rectangle is of none."""
 
 HIGHLIGHT = """
 const gantt = document.getElementById('gantt');

@@ -1,4 +1,4 @@
-"""What a Gantt picture shows, as numbers: bands, bars and link curves. Both renderers draw this.
+"""Numbers of a Gantt chart: bands, bars and link curves, which both renderers draw.
 
 Rows are processors, counted downwards from the top; clusters are bands with a gap between them. The
 tasks of a job on adjacent rows of a cluster form one piece; a job on several clusters has several
@@ -177,7 +177,7 @@ class LinkCurve:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a Gantt picture shows under a ``title``, between ``start`` and ``end`` (s), on ``rows`` rows with the gaps.
+    """Gantt chart under a ``title``, between ``start`` and ``end`` (s), on ``rows`` rows with the gaps.
 
     ``makespan`` is ``None`` for an empty schedule; ``slot_lines`` and ``arrivals`` are instants, s;
     ``curves`` has the links that are ever loaded, in the order of the platform, then resources that jobs take of.
@@ -225,7 +225,7 @@ class Layout:
 
     @property
     def summary(self) -> str:
-        """What is shown, in a line: ``8 jobs (3 co-allocated) on 12 nodes in 3 clusters``."""
+        """Summary of the chart in a line: ``8 jobs (3 co-allocated) on 12 nodes in 3 clusters``."""
         counted = Counter(bar.given for bar in self.bars)
         jobs = plural(len({bar.number for bar in self.bars if bar.given is None}), "job")
         split = f" ({self.num_coallocated} co-allocated)" if self.num_coallocated else ""
@@ -365,7 +365,7 @@ def _held(platform: Platform, name: str, nodes: Iterable[int], start: float, end
 
 
 Places = tuple[tuple[int, ...], tuple[Piece, ...]]
-"""How many processors of a job are in each cluster, and the pieces that they are."""
+"""Number of processors of a job in each cluster, and their contiguous pieces."""
 
 
 def places_of(platform: Platform, nodes: Sequence[ProcessorNames]) -> list[Places]:

@@ -1,4 +1,4 @@
-"""What a platform draws over time, as a picture: its parts one upon the other."""
+"""Power of a platform over time, as a picture: its parts stacked."""
 
 from __future__ import annotations
 

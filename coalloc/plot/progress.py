@@ -1,4 +1,4 @@
-"""How the gap of a solve closed: its best schedule and its bound over time, as a picture."""
+"""Optimality gap of a solve over time, as a picture: best known schedule and lower bound."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ COALLOCATED: dict[str, Any] = {"hatch": "//", "edgecolor": "#22252B33"}
 RUNNING: dict[str, Any] = {"hatch": "\\\\\\\\", "edgecolor": "#FFFFFFB0"}
 STOPPED: dict[str, Any] = {"hatch": "xxxxx", "edgecolor": "#22252BC0", "facecolor": "#FFFFFF99"}
 KEY: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": palette.INK, "handlelength": 1.8}
-"""How arrivals, co-allocated jobs, running jobs, tasks that are stopped and the key to them look."""
+"""Look of arrivals, co-allocated jobs, running jobs, stopped tasks, and of the key to them."""
 
 
 SPIKE = 0.5
@@ -126,7 +126,7 @@ class Sheet:
 
     @cached_property
     def strips_top(self) -> float:
-        """Where the first strip begins, from the upper edge."""
+        """Distance of the first strip from the upper edge."""
         return self.header + self.chart_height + self.strip_title
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a run was like over time, as a picture: queue, processors, links and power, one panel under the other."""
+"""Course of a run, as a picture: queue, processors, links and power, one panel under the other."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def series_plot(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is drawn: means and peaks in the same steps; one and the same where these are those of the schedule."""
+    """Curves of a panel: means and peaks in the same steps; one and the same where these are those of the schedule."""
 
     means: Usage
     peaks: Usage
@@ -143,7 +143,7 @@ class Shown:
 
     @property
     def edges(self) -> Floats:
-        """Where steps begin and end, in that unit."""
+        """Begin and end of the steps, in that unit."""
         return self.means.instants / self.unit.seconds
 
 

@@ -229,7 +229,7 @@ class Energy:
 
 @dataclass(frozen=True, slots=True)
 class PowerCurve:
-    """What a platform draws over time: ``watts[p, i]``, W, from ``instants[i]`` to ``instants[i + 1]``, s.
+    """Power of a platform over time: ``watts[p, i]``, W, from ``instants[i]`` to ``instants[i + 1]``, s.
 
     ``watts`` has shape ``(num_parts, num_instants - 1)``; ``parts`` names them.
     """

@@ -1,4 +1,4 @@
-"""What nodes with watts draw under a finished schedule, exactly.
+"""Power of nodes with watts under a finished schedule, exactly.
 
 What a node draws follows from the number of its busy cores (:mod:`coalloc.instance.power`), a step function of time.
 Source: PCBE, section 2.2; errata 20 and 21.
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NODE_PARTS = ("idle", "static", "dynamic")
-"""What a node draws: without a busy core; with one, whatever it does; for its busy cores."""
+"""Parts of the power of a node: without a busy core; the constant part with one; the part of its busy cores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How many tasks of a job go where: node classes and allocation vectors.
+"""Node classes and allocation vectors: the number of tasks of a job in each class.
 
 The nodes of a class are interchangeable, so exact models count tasks per class and never name a
 node (``schedule.assign_nodes`` does that afterwards). An :data:`Allocation` has one count per class,
@@ -24,7 +24,7 @@ Allocation = tuple[int, ...]
 """Tasks per node class, shape ``(num_classes,)``."""
 
 Scope = Literal["platform", "cluster", "node"]
-"""Where the tasks of one job may be: anywhere, within one cluster, or on one node."""
+"""Places of the tasks of one job: anywhere, within one cluster, or on one node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def counted_groups(platform: Platform, classes: Sequence[NodeClass]) -> dict[tup
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """What a place (the platform, a cluster, a node) has of a ``resource`` that jobs name, for tasks on its classes."""
+    """Stock of a ``resource`` in a place (the platform, a cluster, a node), for tasks on its classes."""
 
     name: str
     classes: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Where each job may run: modes, room and spreads over clusters, with what they take and how long."""
+"""Allocations of each job: modes, room and spreads over clusters, with their requirements and durations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MOST_LOADS = 2_000_000
 
 @dataclass(frozen=True)
 class Allocations:
-    """Where each job may run: its modes, with what they take and how long, and room for its tasks.
+    """Allocations of each job: its modes, with their requirements and durations, and room for its tasks.
 
     Modes are enumerated where they are few (:data:`MAX_MODES`); where they are many, searches ask for room and
     spreads instead.
@@ -76,7 +76,7 @@ class Allocations:
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
-        """What tasks share besides processors: links, memories of which there may be too little, stocks, pools."""
+        """Resources that tasks share besides processors: links, scarce memories, stocks, pools."""
         known = self.instance.resources_asked
         stocks = stocks_of(self.instance.platform, self.classes, known, crowded_nodes(self.instance)) if known else ()
         return (*self._links(), *self._memories(), *stocks, *self._pools())
@@ -112,12 +112,12 @@ class Allocations:
 
     @cached_property
     def num_links(self) -> int:
-        """How many of the resources are links: the first ones, in the order of the platform."""
+        """Number of links, which are the first resources, in the order of the platform."""
         return len(self.instance.platform.links)
 
     @cached_property
     def num_memories(self) -> int:
-        """How many of the resources are memories: those behind the links."""
+        """Number of memories, which are the resources behind the links."""
         return sum(isinstance(resource, NodeMemory) for resource in self.resources)
 
     @cached_property
@@ -160,7 +160,7 @@ class Allocations:
 
     @cached_property
     def _known_shapes(self) -> dict[Job, tuple[Job, ...]]:
-        """Those so far."""
+        """Shapes computed so far, by job."""
         return {}
 
     def shape_of(self, job: Job, tasks: int) -> Job:
@@ -217,7 +217,7 @@ class Allocations:
 
     @cached_property
     def _known_class_times(self) -> dict[Job, tuple[float, ...]]:
-        """Those so far."""
+        """Times by class computed so far, by job."""
         return {}
 
     def class_ticks(self, job: Job) -> tuple[float, ...]:
@@ -333,7 +333,7 @@ class Allocations:
 
     @cached_property
     def _known_most_tasks(self) -> dict[tuple[object, ...], int]:
-        """Those of jobs that take resources so far, by all that they depend on."""
+        """Most tasks computed so far of jobs that take resources, by all that they depend on."""
         return {}
 
     def _most_tasks_of(self, job: Job, rooms: Sequence[int]) -> int:
@@ -382,7 +382,7 @@ class Allocations:
 
     @cached_property
     def _known_spreads(self) -> dict[Job, Spread]:
-        """Those so far."""
+        """Spreads computed so far."""
         return {}
 
     @cached_property
@@ -426,7 +426,7 @@ class Allocations:
 
     @cached_property
     def widest_part(self) -> int:
-        """How many tasks of one job fit, within the scope, on the empty platform."""
+        """Greatest number of tasks of one job that fit, within the scope, on the empty platform."""
         return self.widest(self.capacities)
 
     def within_scope(self, rooms: Sequence[int]) -> list[int]:
@@ -453,7 +453,7 @@ class Allocations:
 
     @cached_property
     def _known_rooms_in_scope(self) -> dict[tuple[int, tuple[int, ...]], tuple[int, ...]]:
-        """Those so far, by tasks and room."""
+        """Rooms in the scope computed so far, by tasks and room."""
         return {}
 
     @cached_property
@@ -501,7 +501,7 @@ class Allocations:
 
     @cached_property
     def _known_spread_counts(self) -> dict[tuple[object, ...], int]:
-        """Those of spread jobs so far."""
+        """Counts of spread jobs computed so far."""
         return {}
 
     @cached_property
@@ -511,7 +511,7 @@ class Allocations:
 
     @cached_property
     def number(self) -> int:
-        """How many allocation vectors all jobs have."""
+        """Number of allocation vectors of all jobs."""
         return sum(map(self.count, self.jobs))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What holds processors for a time: jobs that run already, those that are to start later, and windows."""
+"""Blocks of processors over time: running jobs, running jobs that start later, and maintenance windows."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from coalloc.problem.cluster_rows import ClusterRows
 
 @dataclass(frozen=True, slots=True)
 class BudgetRow:
-    """What jobs (by index) take beyond their least weights sums to ``room`` at most; below 0 there is no schedule.
+    """Row of a budget: the excess of jobs (by index) over their least weights is at most ``room``, which may be < 0.
 
     ``excess`` has for each job what it takes beyond, by its tasks in each cluster; ``least`` is what all take at least.
     ``is_whole``: whether all of these, and then the room, are whole numbers.
@@ -36,7 +36,7 @@ class BudgetRow:
 
     @property
     def largest(self) -> float:
-        """What a job takes beyond its least weight at most."""
+        """Largest excess of a job over its least weight."""
         return max((weight for of_job in self.excess for weight in of_job.values()), default=0.0)
 
 
@@ -75,7 +75,7 @@ def in_clusters(allocations: Allocations, allocation: Allocation) -> Tasks:
 
 
 class Spending:
-    """What placed jobs take of budgets beyond their least weights, and the clusters that they use."""
+    """Excess of placed jobs over their least weights in budgets, and the clusters that they use."""
 
     def __init__(
         self,

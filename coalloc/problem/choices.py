@@ -1,4 +1,4 @@
-"""What can be decided of a job: modes, their speed levels, assignments; and the rows that tie jobs."""
+"""Decisions on a job: modes, their speed levels, assignments; and the rows that tie jobs."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class ClusterRows:
 
     @property
     def num_clusters(self) -> int:
-        """How many clusters there are."""
+        """Number of clusters."""
         return len(self.allocations.instance.platform.clusters)
 
     def within(self, clusters: frozenset[int], free: tuple[float, ...]) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""What the constraints of a problem declare, by job and by kind: what everything but the checker reads of them."""
+"""Declarations of the constraints of a problem, by job and by kind, as everything but the checker reads them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from coalloc.problem.allowed_slots import MOST_SLOTS
 
 @dataclass(slots=True)
 class OfJob:
-    """What is declared of one job; times in s."""
+    """Declarations on one job; times in s."""
 
     earliest_start: float = -math.inf
     latest_start: float = math.inf
@@ -106,7 +106,7 @@ class Declared:
     is_complete: bool
     """Whether no constraint forbids more by its faults."""
     asking: frozenset[str]
-    """What would have to be asked of every allocation: the names of constraints, with those of declarations."""
+    """Predicates to evaluate on every allocation: the names of constraints, with those of declarations."""
 
     def of(self, job: str) -> OfJob:
         """Return what is declared of a job alone, by id."""

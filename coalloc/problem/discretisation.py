@@ -22,7 +22,7 @@ from coalloc.problem.resources import crowded_nodes
 from coalloc.problem.stated import Stated
 
 EXACT_METHODS = "exact methods, bounds and replay"
-"""What errors call all that a :class:`Problem` is made for."""
+"""Name in errors for the methods that a :class:`Problem` is made for."""
 
 SUPPORTED = frozenset(
     {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}

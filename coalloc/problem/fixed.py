@@ -1,4 +1,4 @@
-"""What is fixed before anything is decided: this job there, at this time, in this shape, or any part of that.
+"""Fixed assignments: the place, time or shape of a job, or any part of that.
 
 A start that is fixed is two rows, a place is a set of classes: nodes that are named are classes of their own, so that
 counts say which they are. So every method that knows constraints knows what is fixed.
@@ -78,7 +78,7 @@ class Fixed(Value):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is fixed of a job, as searches ask for it: the nodes (by index) that it is within, and its tasks.
+    """Fixed part of a job, as searches ask for it: the nodes (by index) that it is within, and its tasks.
 
     None where that is not fixed; ``processors`` are the names that it holds, ``counts`` its tasks on sets of nodes.
     """

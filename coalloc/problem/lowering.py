@@ -1,4 +1,4 @@
-"""What an instance and constraints limit cumulatively, as resources of the platform, which every method supports."""
+"""Cumulative limits of an instance and of constraints, as resources of the platform, which every method supports."""
 
 from __future__ import annotations
 

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 Rank = tuple[float, int, float, int]
-"""Who is stopped first, the largest: memory of all tasks of the job (MB), number of the instant at which it started,
-its arrival (s), its number among the jobs."""
+"""Rank by which jobs stop, largest first: memory of all tasks (MB), number of its start, arrival (s), job number."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """What a task of a job asks of the memory of a node, MB, and the job's rank when tasks are stopped."""
+    """Memory that a task of a job requires of a node, MB, and the job's rank when tasks are stopped."""
 
     memory: float
     rank: Rank

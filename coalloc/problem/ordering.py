@@ -1,4 +1,4 @@
-"""Which of the pairs that ask one job to follow another can be kept together."""
+"""Consistent sets of pairs that ask one job to follow another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is free when all jobs of a problem start together."""
+"""Free capacity when all jobs of a problem start together."""
 
 from __future__ import annotations
 

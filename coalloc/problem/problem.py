@@ -1,4 +1,4 @@
-"""What exact methods see: the jobs as choices between modes, time as slots or seconds.
+"""Problem of the exact methods: the jobs as choices between modes, time as slots or seconds.
 
 A mode is an allocation vector of one job; its duration and what it asks of links and memories are constants,
 so the maximum in SP, the quadratic bandwidth (2.6) and every other max() are gone before a model
@@ -110,17 +110,17 @@ class Problem:
 
     @cached_property
     def declared(self) -> Declared:
-        """What the constraints declare of the jobs."""
+        """Declarations of the constraints on the jobs."""
         return declared_by(self.constraints, self.instance, is_rounded_down=self.rounding == "down")
 
     @cached_property
     def clock(self) -> Clock:
-        """What times are in ticks."""
+        """Clock that converts between times and ticks."""
         return Clock(self.slot, self.rounding, self.base)
 
     @cached_property
     def allocations(self) -> Allocations:
-        """Where each job may run."""
+        """Allocations of each job."""
         return Allocations(
             self.instance, self.classes, self.clock, self.links, self.saturation, self.scope, self.declared
         )
@@ -137,7 +137,7 @@ class Problem:
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """What tasks share besides processors: links, memories of which there may be too little, stocks, pools."""
+        """Resources that tasks share besides processors: links, scarce memories, stocks, pools."""
         return self.allocations.resources
 
     @property
@@ -157,7 +157,7 @@ class Problem:
 
     @cached_property
     def speeds(self) -> SpeedLevels:
-        """How long each job takes, and on which classes."""
+        """Durations of each job by node classes."""
         return SpeedLevels(self.allocations)
 
     @cached_property
@@ -181,7 +181,7 @@ class Problem:
 
     @cached_property
     def calendars(self) -> dict[int, Calendar]:
-        """When jobs may start, of those, by index, that may not at any time; rounded down none is known."""
+        """Calendars of the jobs, by index, that may not start at any time; rounded down none is known."""
         if not any(of_job.calendar for of_job in self.declared.by_id.values()):
             return {}
         found = ((j, self.declared.of(job.id).calendar) for j, job in enumerate(self.jobs))
@@ -282,7 +282,7 @@ class Problem:
 
     @cached_property
     def budgets(self) -> tuple[BudgetRow, ...]:
-        """What the allocations of all jobs take together at most."""
+        """Limits on the total that the allocations of all jobs take."""
         return tuple(budget_row(self.allocations, self.modes, budget, name) for name, budget in self.declared.budgets)
 
     @cached_property
@@ -407,12 +407,12 @@ class Problem:
 
     @cached_property
     def blocks(self) -> tuple[Busy, ...]:
-        """What holds processors for a time to come: running jobs that start later, and windows."""
+        """Blocks of processors over time to come: running jobs that start later, and maintenance windows."""
         return blocks_of(self.allocations, self.busy)
 
     @cached_property
     def package(self) -> Package:
-        """What is free when all jobs start together; jobs that end by then hold nothing any more."""
+        """Free capacity when all jobs start together; jobs that end by then hold nothing any more."""
         return package_of(self.allocations, self.busy, max(self.releases, default=0.0))
 
     @cached_property

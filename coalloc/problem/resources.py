@@ -1,4 +1,4 @@
-"""What tasks share besides processors: links, memories of nodes, stocks, and pools that windows take from."""
+"""Resources that tasks share besides processors: links, memories of nodes, stocks, and pools that windows take from."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ Countable = Stock | Pool
 """A resource of which a job takes a part for being there, and a part for each of its tasks there."""
 
 Resource = LinkBandwidth | NodeMemory | Countable
-"""What tasks on some classes share besides processors: ``load(tasks, job)`` with so many tasks there, up to a limit."""
+"""Resource besides processors, on some classes: ``load(tasks, job)`` with so many tasks there, up to a limit."""
 
 
 def crowded_nodes(instance: Instance) -> list[int]:

@@ -1,4 +1,4 @@
-"""What instances state themselves, as one constraint; the checker does not ask, but has rules of its own."""
+"""Statements of instances as one constraint; the checker does not ask it, but has rules of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coalloc.instance.features import FEATURES
 
 @dataclass(frozen=True, slots=True)
 class Stated(Constraint):
-    """What an instance states of each job by the features that it uses."""
+    """Statements of an instance on each job by the features that it uses."""
 
     def declare(self, instance: Instance) -> Iterator[Declaration]:
         """Yield what each feature declares."""

@@ -1,4 +1,4 @@
-"""How one job is spread over free processors: each rule maps a job and free counts to an allocation.
+"""Allocation rules: each maps a job and free counts to an allocation.
 
 A rule is made for the classes of a platform and a scope, and is a pure function from then on. An :class:`Allocator`
 also keeps the memory of nodes: then what is free is a room, and so is what a job takes
@@ -58,7 +58,7 @@ ALLOCATION_RULES: Mapping[RuleName, Rank] = {
     "best-processing": best_processing,
     "first-fit": first_fit,
 }
-"""How classes are ranked, by name of the rule."""
+"""Rankings of classes, by name of the rule."""
 FIXED_RULES: frozenset[RuleName] = frozenset({"fastest-first", "first-fit"})
 """The rules that rank classes whatever is free."""
 

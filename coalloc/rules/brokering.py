@@ -20,14 +20,14 @@ TIE = 1e-9
 """Costs are equal that differ by no larger share of the least."""
 
 Factor = Literal["1", "v", "eff", "veff"]
-"""What a strategy prefers sites by: nothing, speed, efficiency, or their product."""
+"""Factor by which a strategy prefers sites: nothing, speed, efficiency, or their product."""
 
 Waits = tuple[float, float, float, float]
 """Sums of waits, s: each by itself, times tasks (size), times estimate (time), times both (work)."""
 
 
 class Prospect(NamedTuple):
-    """What the plan of a site says if the new job goes there.
+    """Prospect of a site: its plan if the new job goes there.
 
     ``start`` is the planned start of the job and ``last_end`` the last planned end of A_i, both on the clock of the
     instance, s. ``waits`` are sums over A_i.
@@ -88,7 +88,7 @@ class PlanView(EstimateView):
 
 
 VIEWS: tuple[type[SpeedView], ...] = (SpeedView, CountView, SizeView, EstimateView, PlanView)
-"""What a strategy of each level sees."""
+"""Information that a strategy of each level sees."""
 
 
 def first_least(sites: Sequence[int], costs: Sequence[float]) -> int:

@@ -1,4 +1,4 @@
-"""What memory, resources, eligibility and windows leave of free processors to a job, at one instant.
+"""Capacity that memory, resources, eligibility and windows leave to a job of free processors, at one time.
 
 A *room* is what is free: processors of each class, then units of memory of each node of several cores of which there
 may be too little, then units of each stock of a resource, then processors of each group of which windows take a number.
@@ -31,7 +31,7 @@ STOCK_UNITS = 2**60
 
 @dataclass(frozen=True, slots=True)
 class CapacityVectors:
-    """What the numbers of a room stand for, and what of a room a job can use and takes.
+    """Meaning of the numbers of a room, and what of a room a job can use and takes.
 
     ``limits`` are the memory of a node of each class, MB, shape ``(num_classes,)``, inf where there is enough.
     ``shared`` are the classes, by index, that are one node of several cores: their tasks share the limit. Of the others
@@ -66,17 +66,17 @@ class CapacityVectors:
 
     @property
     def full(self) -> Allocation:
-        """What is free besides processors of classes where nothing runs, and no window has begun."""
+        """Capacity besides processors of classes where nothing runs, and no window has begun."""
         return (UNITS,) * len(self.shared) + (STOCK_UNITS,) * len(self.stocks) + self.sizes
 
     @property
     def first_stock(self) -> int:
-        """Where a room has its first stock: behind classes and memories."""
+        """Index of the first stock of a room: behind classes and memories."""
         return len(self.limits) + len(self.shared)
 
     @property
     def first_pool(self) -> int:
-        """Where a room has its first pool: behind the stocks."""
+        """Index of the first pool of a room: behind the stocks."""
         return self.first_stock + len(self.stocks)
 
     def megabytes(self, room: Sequence[int]) -> tuple[float, ...]:

@@ -18,7 +18,8 @@ from coalloc.problem import Mode, Problem
 from coalloc.rules.profile import SUBTRACTION_NOISE
 
 Needs = tuple[tuple[int, float], ...]
-"""What runs takes: processors of classes (by index), loads of resources (the number of classes plus their index)."""
+"""Requirements of a run: processors of classes (by index), loads of resources (the number of classes plus their index).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is there before any job of a list starts: what is free, and (end, needs) of what runs, in ticks."""
+    """State before any job of a list starts: free capacity, and (end, needs) of running jobs, in ticks."""
 
     free: tuple[float, ...]
     running: tuple[tuple[float, Needs], ...]

@@ -1,4 +1,4 @@
-"""When parts of a platform are not there, as rooms that are taken for a time: windows, and jobs that start later.
+"""Times at which parts of a platform are unavailable, as rooms that are taken: windows, and jobs that start later.
 
 All nodes of a class are in the same windows, so that a class is there as a whole, or not at all. Windows of one group
 that take a number of its processors add up; they take of the pool that stands for the group in a room
@@ -17,7 +17,7 @@ from coalloc.rules.capacity_vectors import STOCK_UNITS, CapacityVectors
 
 
 class Closing(NamedTuple):
-    """What is not there from ``start`` to ``end`` (s): so much of a room, processors of each class first."""
+    """Capacity that is unavailable from ``start`` to ``end`` (s): so much of a room, processors of each class first."""
 
     start: float
     end: float

@@ -44,7 +44,7 @@ class FluidJobs:
 
     @property
     def earliest_end(self) -> Floats:
-        """When each job could end on an empty platform, s."""
+        """Earliest end of each job on an empty platform, s."""
         return self.release + self.run
 
 

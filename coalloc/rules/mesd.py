@@ -25,7 +25,7 @@ from coalloc.rules.capacity_vectors import Order
 
 Floats = NDArray[np.float64]
 Slowdown = Literal["difference", "ratio"]
-"""How much longer than on the empty platform: in seconds, or as a multiple."""
+"""Slowdown relative to the empty platform: in seconds, or as a multiple."""
 
 
 def fastest_order(classes: Sequence[NodeClass]) -> list[int]:
@@ -64,7 +64,7 @@ def gathered(counts: Allocation, free: Sequence[int], classes: Sequence[NodeClas
 
 
 class Choice:
-    """Which of some jobs is next, as often as that is asked; each job is chosen once.
+    """Sequence in which jobs are chosen, each once.
 
     The slowest class that step 1 uses depends on the number of tasks alone, and step 2 keeps it: what each job
     loses by each class is known beforehand, and with the jobs by tasks those of one class stand side by side.
@@ -133,7 +133,7 @@ def where_usable(choose: Choose, usable: Callable[[Job, Sequence[int], Order], S
 
 
 class AskedChoice:
-    """What :class:`Choice` is where jobs cannot use every processor: each job is asked where it would go, each time.
+    """Version of :class:`Choice` for jobs that cannot use every processor: it evaluates each job each time.
 
     ``choose`` and ``time`` (s) say where, and how long it takes there; ``capacities`` are those of the empty platform.
     """

@@ -1,4 +1,4 @@
-"""Which nodes may take one more task, which of them a job takes, and which job is next: the modules of LoRaS.
+"""Rules of LoRaS: admissible nodes, the nodes that a job takes, and the next job.
 
 A job has one task per node. What limits nodes, in which order they are taken and which job is selected are choices
 that any policy may combine. Source: Hanzich et al. (CISNE), section 2.2; what it leaves open is ours.
@@ -18,7 +18,7 @@ Selection = Literal["first-fit", "just-first", "best-fit"]
 
 
 class NodeLoad(NamedTuple):
-    """What a policy sees of a node.
+    """Load of a node as a policy sees it.
 
     ``tasks`` are on it, those that memory has ``stopped`` too; ``places`` are free. ``memory`` (MB) is what the tasks
     on it leave of what they may hold now, ``most_memory`` what one may hold that is alone there; inf: no limit.
@@ -124,4 +124,4 @@ SELECTIONS: Mapping[Selection, Callable[[Sequence[Job], Board], Job | None]] = {
     "just-first": just_first,
     "best-fit": best_fit,
 }
-"""Which job of an ordered queue is launched next, by name."""
+"""Rules that select the job of an ordered queue that is launched next, by name."""

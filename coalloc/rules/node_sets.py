@@ -1,4 +1,4 @@
-"""How long each set of jobs keeps one node busy at least, and when it can be done: all sets of a few jobs, or of kinds.
+"""Least time that each set of jobs keeps one node busy, and its earliest end: all sets of a few jobs, or of kinds.
 
 Serial generation in chronological order meets a schedule that ends first (the argument is that of
 :mod:`coalloc.testing.brute_force`, with one resource). A schedule of a node is a row of blocks without a gap,
@@ -34,7 +34,7 @@ States = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class NodeJobs:
-    """What one node makes of some jobs; times in s, whole slots with slots.
+    """Requirements of some jobs on one node; times in s, whole slots with slots.
 
     ``free`` says for each core from when on it is there, and ``running`` when the last job that runs already really
     ends (0 without any), which with slots may be before its core is free.
@@ -162,7 +162,7 @@ def _after_a_gap(first: Mapping[int, float], later: Mapping[int, float]) -> dict
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """When numbers of jobs of each kind can be done at the earliest, s, or bounds on that.
+    """Earliest ends of numbers of jobs of each kind, s, or bounds on them.
 
     ``codes``, which ascend, are ``counts`` times ``weights``; ``counts`` has shape ``(num_patterns, num_kinds)``.
     """

@@ -34,7 +34,7 @@ Key = Callable[[Job, float], Any]
 
 
 class Moment(Protocol):
-    """What orders of a queue need to know of a decision; the state of a run has it."""
+    """State at a decision that orders of a queue read."""
 
     @property
     def now(self) -> float:
@@ -172,7 +172,7 @@ class ByWeight:
 
     @property
     def changes_every(self) -> float:
-        """How often the keys of the other order change, s."""
+        """Period of the changes of the keys of the other order, s."""
         return _period(self.order)
 
     def key(self, state: Moment) -> KeyOfJob:

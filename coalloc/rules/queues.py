@@ -26,11 +26,11 @@ FEW = 128
 """So many numbers a loop looks at faster than NumPy does."""
 
 LeastTime = Callable[[Job], float]
-"""What a job takes at least, s."""
+"""Least time of a job, s."""
 
 
 class QueueRules(NamedTuple):
-    """How jobs of a queue start on equal processors: from its head on, and others beside the first that does not fit.
+    """Rules by which jobs start on equal processors: from the head of the queue on, and behind one that does not fit.
 
     ``passing`` says which: none, any that fits, or those that do not delay the first (EASY), which are tried in the
     order of ``candidates``; None is that of the queue. The orders never change while jobs wait.
@@ -42,7 +42,7 @@ class QueueRules(NamedTuple):
 
 
 class Gap(Protocol):
-    """What jobs that pass another may fill: ``room`` processors, ``spare`` of them for longer than to ``end`` (s)."""
+    """Gap for jobs that pass another: ``room`` processors, ``spare`` of them for longer than to ``end`` (s)."""
 
     room: int
     spare: int

@@ -17,7 +17,7 @@ from coalloc.rules.allocation_rules import Allocator, Choose
 from coalloc.rules.timeline import Timeline
 
 Release = tuple[float, Allocation]
-"""When processors become free (s), and how many of each class."""
+"""Times at which processors become free (s), and how many of each class."""
 
 
 class Reservation(NamedTuple):
@@ -28,7 +28,7 @@ class Reservation(NamedTuple):
 
 
 Reserve = Callable[[Job, Sequence[int], Iterable[Release], Choose], Reservation]
-"""What :func:`reservation` does."""
+"""Signature of :func:`reservation`."""
 
 
 def reservation(job: Job, free: Sequence[int], releases: Iterable[Release], choose: Choose) -> Reservation:
@@ -71,7 +71,7 @@ def _total(parts: Sequence[Allocation]) -> Allocation:
 
 
 class Span(NamedTuple):
-    """Where a job may run: from ``start`` (s) for ``seconds``, on ``counts``, what it takes of a room."""
+    """Span in which a job may run: from ``start`` (s) for ``seconds``, on ``counts``, with what it takes of a room."""
 
     start: float
     seconds: float

@@ -1,4 +1,4 @@
-"""Which jobs of an ordered queue become a package: those whose tasks fit the free processors by count.
+"""Selection of the jobs of an ordered queue that form a package: those whose tasks fit the free processors by count.
 
 Source: thesis, section 3.1.1, equation (3.2) and Algorithm 1; errata 8.
 """

@@ -37,10 +37,11 @@ FEW_MODES = 100
 """Allocation vectors of a job up to which they count as few."""
 
 FILLING_RULES = ("whole cluster", "slowest first", "fastest first")
-"""How a job fills the classes of a level; the first takes one cluster where it can, else the slowest first."""
+"""Rules by which a job fills the classes of a level; the first takes one cluster where it can, else the slowest first.
+"""
 
 Way = tuple[int, int] | Mode
-"""How a job may be placed: up to a slowest level with a filling rule, both by index, or in one mode.
+"""Way to place a job: up to a slowest level with a filling rule, both by index, or in one mode.
 
 Of a moldable job ``~i`` stands for the level ``i`` alone: up to a slowest one it mostly takes the widest shape.
 """

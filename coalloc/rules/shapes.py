@@ -1,4 +1,4 @@
-"""Which shape a job of several takes: the one that ends first by what is known when it is asked for.
+"""Choice of the shape of a moldable job: the one that ends first by what is known at the decision.
 
 Between shapes that end at the same instant the first of the job decides. A job of one shape has no other choice.
 """
@@ -15,7 +15,7 @@ from coalloc.rules.reservations import Span, earliest, fitting
 from coalloc.rules.timeline import Timeline
 
 ShapeChoice = Literal["first", "ends-first"]
-"""Which shape jobs run in: their first, or the one that ends first."""
+"""Choice of the shape in which jobs run: their first, or the one that ends first."""
 
 
 def in_best_shape(allocator: Allocator, num_classes: int) -> Allocator:

@@ -66,7 +66,7 @@ class SitePlan:
         self._in_order, self._last_start = in_order, -math.inf
         self._placed: dict[str, PlannedJob] = {}
         self._summary: Summary | None = NOBODY
-        """That of all jobs placed; None where it has to be made anew of them."""
+        """Summary of all jobs placed; None where it has to be computed anew."""
 
     def copied(self) -> Self:
         """Return a plan of its own."""
@@ -76,7 +76,7 @@ class SitePlan:
 
     @property
     def summary(self) -> Summary:
-        """What the plan says of all its jobs."""
+        """Summary of the plan over all its jobs."""
         if self._summary is None:
             self._summary = NOBODY
             for planned in self._placed.values():

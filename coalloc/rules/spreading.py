@@ -1,4 +1,4 @@
-"""Where the tasks of one job may be: every way to spread them over clusters such that links carry them.
+"""Spreads of the tasks of one job: all ways to divide them among clusters such that links carry them.
 
 What a job puts on a link depends only on how many of its tasks are below it. So the numbers that may be below a
 link follow from those below the links under it: sets of whole numbers, added up the tree, and cut to what the link
@@ -27,7 +27,7 @@ Pending = tuple[tuple[tuple[int, ...], int], ...]
 
 
 class Spreading:
-    """How the jobs of a problem can be spread over what is free.
+    """Spreads of the jobs of a problem over free processors.
 
     ``free`` are processors per class, ``left`` is what is left of each resource: MB/s of links, MB of memories.
     The vertices of the tree are *parts*, clusters as a whole or, where memory or constraints keep jobs from some

@@ -1,4 +1,4 @@
-"""What is free over time: a vector of capacities as a step function, for policies, list schedules and searches.
+"""Free capacity over time: a vector as a step function, for policies, list schedules and searches.
 
 A vector has the processors of each class first, then whatever else jobs take: in simulations memory, resources and
 groups that outages close in part (:mod:`coalloc.rules.capacity_vectors`), in exact methods also bandwidth of links

@@ -87,7 +87,7 @@ def _columns(of: Intervals) -> tuple[Ints, Ints, Ints]:
 
 @dataclass(frozen=True, slots=True)
 class _Takes:
-    """What each job takes of each class, in order of start, as columns.
+    """Processors that each job takes of each class, in order of start, as columns.
 
     ``horizon`` is until when others have to end, s, for their processors to be free.
     """

@@ -32,7 +32,7 @@ Holding = tuple[str, float, float, ProcessorNames]
 """A job by id, its start and end in s, and the names of the processors that it holds."""
 
 ONE_GROUP = np.zeros(1, dtype=np.int64)
-"""Where groups begin, where all jobs are one."""
+"""Begin of the groups where all jobs are one group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Jobs:
 
 @dataclass(frozen=True, slots=True)
 class LinkLoads:
-    """What links carry: ``totals[k, i]``, MB/s, on link k from ``instants[i]`` (s) to ``instants[i + 1]``.
+    """Loads of links: ``totals[k, i]``, MB/s, on link k from ``instants[i]`` (s) to ``instants[i + 1]``.
 
     Before the first instant and from the last on they carry nothing. ``names`` are distinct, ``bandwidths`` in MB/s.
     """

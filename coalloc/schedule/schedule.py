@@ -127,7 +127,7 @@ class Schedule(Value):
 
     @property
     def _summary(self) -> str:
-        """What it is, in half a line."""
+        """The summary of the value, in half a line."""
         if not self.placements:
             return "no placements"
         first, last = min(column(self.placements, "start")), max(column(self.placements, "end"))

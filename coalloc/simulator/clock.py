@@ -22,7 +22,8 @@ from coalloc.simulator.processors import Processors
 
 Passes = Literal["batch", "per-event"]
 Kind = Literal["end", "leaving", "coming", "arrival", "wake"]
-"""What happens: a job ends, a change from outside takes something away or brings it, a job arrives, a site wakes up."""
+"""Kind of event: a job ends, a change from outside takes something away or brings it, a job arrives, a site wakes up.
+"""
 
 ORDERS: dict[Passes, tuple[Kind, ...]] = {
     "batch": ("end", "leaving", "coming", "arrival", "wake"),
@@ -49,7 +50,7 @@ class Change(Protocol):
 
     @property
     def time(self) -> float:
-        """When it happens, s."""
+        """Time of the event, s."""
 
     @property
     def is_leaving(self) -> bool:
@@ -98,7 +99,7 @@ class Clock:
 
     @property
     def tolerance(self) -> float:
-        """How far apart equal times may be now, s."""
+        """Tolerance within which times are equal now, s."""
         return self.base.tolerance_at(self.now)
 
     def expect_end(self, job: int, end: float, start: float, arrival: float) -> None:

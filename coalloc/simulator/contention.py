@@ -35,7 +35,7 @@ class Contention:
 
     @property
     def loads(self) -> tuple[float, ...]:
-        """What jobs put on each link together, MB/s, shape ``(num_links,)``."""
+        """Total load of jobs on each link, MB/s, shape ``(num_links,)``."""
         return tuple(self._totals)
 
     def copied(self) -> Self:

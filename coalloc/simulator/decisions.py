@@ -1,4 +1,4 @@
-"""What a policy decides: jobs that start now, or stop for others, and instants at which it wants to be asked again."""
+"""Decisions of a policy: jobs that start now, or stop for others, and times at which it wants to be asked again."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ MAX_KNOWN = 100_000
 """Sets of processors that are remembered, so that jobs share equal ones."""
 
 Stage = Literal["coming", "waiting", "running", "ended"]
-"""How far a job is."""
+"""Stage of a job."""
 
 PLACED = frozenset({"eligible", "requires", "resources"}) | SPREADING
 """Features, besides memory, that restrict where the tasks of a job run."""
@@ -65,12 +65,12 @@ COPIED = (
     *("_present", "_shapes", "_running", "_ends", "_reserved_jobs", "_reserved", "_homes", "_killed", "_others"),
     *("_held_back", "_arrived"),
 )
-"""What an engine knows of jobs, and copies when it is copied."""
+"""Attributes of an engine about jobs, which it copies when it is copied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a run is: the clock (s), and how many jobs have ended, run, wait, and are still to come."""
+    """Position of a run: the clock (s), and how many jobs have ended, run, wait, and are still to come."""
 
     now: float
     ended: int
@@ -103,7 +103,7 @@ class PolicyError(CoallocError):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened to each job, by index: its start and end (s), its processors, whether it was killed.
+    """Course of each job, by index: its start and end (s), its processors, whether it was killed.
 
     ``shapes`` are the numbers of the shapes that jobs of several have taken. ``interrupted`` are the runs before, in
     order of their ends: job, start and end (s), processors, cause.
@@ -192,7 +192,7 @@ class Engine:
 
         self._running: dict[int, Running] = {}
         self._ends: dict[int, float] = {}
-        """When each running job, and each reserved one, is expected to end, s."""
+        """Expected end of each running job, and of each reserved one, s."""
         self._reserved_jobs: dict[int, tuple[Job, Processors]] = {}
         self._reserved: set[int] = set()
         """The running jobs that start later and have not ended, and which of them have begun."""
@@ -279,7 +279,7 @@ class Engine:
 
     @property
     def position(self) -> Position:
-        """Where the run is."""
+        """Position of the run."""
         waiting = sum(site.num_waiting for site in self._sites)
         now, ended, running = self._clock.now, self._ended, len(self._running)
         if self._pool is not None:

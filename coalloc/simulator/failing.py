@@ -16,7 +16,7 @@ from coalloc.schedule import Failure
 from coalloc.simulator.processors import Processors
 
 FAILURES = "failures"
-"""What policies list that support failures of nodes."""
+"""Feature that policies list that support failures of nodes."""
 
 WITH_FAILURES = frozenset(
     {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources", "limits"}

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""What interrupts, where something in Python answers to it."""
+"""Signals that interrupt, where something in Python answers to them."""
 
 
 class Interrupts:

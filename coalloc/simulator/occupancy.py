@@ -1,4 +1,4 @@
-"""Which processors and how much memory are free, and whether a start that a policy asks for is possible.
+"""Occupancy of processors and memory, and whether a start that a policy asks for is possible.
 
 Whatever a policy says, no processor is given twice, a job gets as many as it has tasks, it stays within the scope,
 and the tasks on a node ask for no more than its memory.
@@ -49,7 +49,7 @@ class Occupancy:
 
     @property
     def _tail(self) -> Allocation:
-        """What stands after the counts in the room."""
+        """Part of the room behind the counts."""
         return self.room[self._num_classes :]
 
     def close(self, taken: Allocation, sign: int = 1) -> None:

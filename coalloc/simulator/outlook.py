@@ -1,4 +1,4 @@
-"""What of a site is not there when: windows, and running jobs that start later, in the course of a run.
+"""Unavailable parts of a site over time: windows, and running jobs that start later, in the course of a run.
 
 A closing begins and ends as a change from outside. What still runs there when it begins, longer than estimated, is
 killed; no start is granted that would run into one by its estimate.
@@ -43,15 +43,15 @@ class Reserved:
 
 
 class Expected(Protocol):
-    """What is looked at of a job that runs."""
+    """Attributes of a running job that the outlook reads."""
 
     @property
     def estimated_end(self) -> float:
-        """Its end by its estimate, s."""
+        """The end of the job by its estimate, s."""
 
     @property
     def taken(self) -> Allocation:
-        """What it takes of a room."""
+        """The part of a room that the job takes."""
 
 
 class Outlook:
@@ -76,7 +76,7 @@ class Outlook:
 
     @property
     def closings(self) -> tuple[Closing, ...]:
-        """Those that are not over, by start."""
+        """Closings that are not over, by start."""
         return (*self._begun, *self._coming)
 
     def begin(self, closing: Closing) -> None:

@@ -1,4 +1,4 @@
-"""What a policy is, what it sees, and what it answers.
+"""Policies: what they see, and what they answer.
 
 A policy is any object with a ``scope`` and a method ``decide(state)`` that returns :class:`Start` and
 :class:`Wake` objects. It may have methods that tell it what happens (:class:`Beginning`, :class:`Arriving`,
@@ -462,7 +462,7 @@ class Policy(Protocol):
 
     @property
     def scope(self) -> Scope:
-        """Where the tasks of one job may run: ``"platform"`` (co-allocation), ``"cluster"`` or ``"node"``."""
+        """Places of the tasks of one job: ``"platform"`` (co-allocation), ``"cluster"`` or ``"node"``."""
 
     def decide(self, state: State) -> Iterable[Start | Wake | Preempt]:
         """Return the jobs to start now, times at which to run another pass, and running jobs to stop.
@@ -543,7 +543,7 @@ class ListsFeatures(Protocol):
 
     @property
     def supported_features(self) -> frozenset[str]:
-        """Their names."""
+        """Names of the supported features."""
 
 
 @runtime_checkable

@@ -31,7 +31,7 @@ ALL = 2**62
 """More instants than there ever are."""
 
 CHOSEN = 4
-"""What ``pool_run.h`` calls a run whose starts somebody else chooses."""
+"""Name in ``pool_run.h`` for a run whose starts somebody else chooses."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,7 +74,7 @@ class HeldProcessors(Sequence[Processors]):
 
 @dataclass(frozen=True, slots=True)
 class PoolFacts:
-    """What has happened: by job its start and end (s), its processors, whether it was killed.
+    """Events of a run so far: by job its start and end (s), its processors, whether it was killed.
 
     ``passes`` counts those with jobs in the queue; ``pass_seconds`` is what they took, ``longest_pass`` the longest.
     """
@@ -90,7 +90,7 @@ class PoolFacts:
 
 
 class PoolPosition(NamedTuple):
-    """Where a run is: the clock (s), how many jobs have ended, run and wait, and the number of instants so far."""
+    """Position of a run: the clock (s), how many jobs have ended, run and wait, and the number of instants so far."""
 
     now: float
     ended: int
@@ -168,7 +168,7 @@ class PoolRun:
 
     @property
     def position(self) -> PoolPosition:
-        """Where the run is."""
+        """Position of the run."""
         now, counts = np.empty(1), np.empty(4, np.int64)
         engine().pool_run_position(self._made, now, counts)
         return PoolPosition(float(now[0]), *counts.tolist())
@@ -206,7 +206,7 @@ class PoolRun:
 
 
 class _Orders(NamedTuple):
-    """How jobs pass each other, and their keys in the queue and where they pass it, as ``pool_run.h`` has it."""
+    """Rules by which jobs pass each other, with their keys in the queue and in passing, as in ``pool_run.h``."""
 
     passing: int
     keys: Floats

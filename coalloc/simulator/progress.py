@@ -45,7 +45,7 @@ class Source(Protocol):
 
 @dataclass(slots=True)
 class Advance:
-    """How far a job is: ``remaining`` (a share of it) was right at ``since`` (s); ``processing`` is SP by itself.
+    """Progress of a job: ``remaining`` (a share of it) was right at ``since`` (s); ``processing`` is SP by itself.
 
     One that names times has ``kinds``.
     """

@@ -1,4 +1,4 @@
-"""When jobs may join the queue: after ends of other jobs, after lags from starts and ends, and with their gang."""
+"""Times at which jobs may join the queue: after other jobs, after lags from starts and ends, with their gang."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Wait = tuple[int, Event, float]
 
 @dataclass(slots=True)
 class Readiness:
-    """What jobs, by index, still wait for, and from when on they may join the queue, s."""
+    """Conditions for which jobs, by index, still wait, and the time from which on they may join the queue, s."""
 
     waits: dict[int, int]
     followers: dict[tuple[int, Event], list[tuple[int, float]]]

@@ -1,4 +1,4 @@
-"""What has happened to the jobs of a run that have ended: facts that never change, in columns.
+"""Record of the jobs of a run that have ended: facts that never change, in columns.
 
 A copy shares all facts up to where it leaves, and costs the same however many there are.
 """

@@ -1,4 +1,4 @@
-"""What a simulated run is: its schedule, its metrics, and tables of jobs and nodes."""
+"""Results of simulated runs: schedule, metrics, and tables of jobs and nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 QUANTITIES = {"wait": WAIT, "run": EXECUTION_TIME, "response": RESPONSE}
-"""What the table of jobs says of each, by column."""
+"""Quantities of each job in the table of jobs, by column."""
 
 
 def distribution_text(metrics: Mapping[str, float], name: str, unit: str = "") -> str:
@@ -105,7 +105,7 @@ class SimulationResult:
 
     @cached_property
     def _shared(self) -> SharedUse:
-        """What jobs and users got on shared nodes."""
+        """Shares of jobs and users on shared nodes."""
         return observe_sharing(self.instance, self.schedule)
 
     @cached_property

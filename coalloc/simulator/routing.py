@@ -1,4 +1,4 @@
-"""What sends jobs to sites when there are several: a router, and a broker, which is a router with its sites.
+"""Assignment of jobs to sites where there are several: a router, and a broker, which is a router with its sites.
 
 A router may have methods that tell it what happens at the sites (:class:`HearsBeginning`, :class:`HearsStarts`,
 :class:`HearsEnds`): it need not look at all of them whenever a job arrives.
@@ -16,7 +16,7 @@ from coalloc.simulator.site import Partition, Site
 
 
 class Router(Protocol):
-    """What sends jobs to sites."""
+    """Router, which assigns jobs to sites."""
 
     def route(self, sites: Sequence[Site], job: Job) -> Site:
         """Return one of the sites: a job that arrives joins its queue. ``site.state`` is what its policy sees."""
@@ -59,7 +59,7 @@ class Broker(Protocol):
 
     @property
     def scope(self) -> Scope:
-        """Where the tasks of one job may run: ``"cluster"`` if every site is one cluster."""
+        """Places of the tasks of one job: ``"cluster"`` if every site is one cluster."""
 
     def partitions(self, platform: Platform) -> Sequence[Partition]:
         """Return the sites of a run.
@@ -130,7 +130,7 @@ class HearsEnds(Protocol):
 
 
 RUNNABLE = "scope and decide(state), or scope, partitions(platform) and route(sites, job)"
-"""What an object must have that goes where a policy goes."""
+"""Attributes of an object that is accepted where a policy is."""
 
 
 __all__ = ["RUNNABLE", "Broker", "CopiesSites", "HearsBeginning", "HearsEnds", "HearsStarts", "Router"]

@@ -45,7 +45,7 @@ WITH_PREEMPTION = WITH_FAILURES - {"unavailable", "start", "shapes"}
 """The features that policies which stop jobs for others support."""
 
 CHOOSING = 'easy or mesd with shapes="ends-first" (--parameter shapes=ends-first)'
-"""What chooses among the shapes of a job, in the words of a remedy."""
+"""Parties that choose among the shapes of a job, in the words of a remedy."""
 
 SETS_AT_ONCE = 2_000
 """Sets of processors that are named in one go, so that memory stays small."""

@@ -213,7 +213,7 @@ class Site:
         self.largest_job = largest_part(classes, scope)
         self._most_tasks: dict[tuple[object, ...], int] = {}
         self._past, self._ledgers = past, dict[float, Ledger]()
-        """What jobs have used that have ended, and the ledgers that have been asked for by half-life, s."""
+        """Past use of ended jobs, and the ledgers that were asked for by half-life, s."""
         self.state = State(
             queue=self.queue,
             running=self._by_estimate,

@@ -1,4 +1,4 @@
-"""How much of the processors users have had, where what is past counts less and less: the history that orders see.
+"""Decayed use of processors by users: the history that orders see, in which the past counts less and less.
 
 Past processor time decays exponentially, as in batch systems with fair share: a processor second counts half after a
 half-life. Source: J. Kay, P. Lauder, "A fair share scheduler", Communications of the ACM 31(1), 1988.
@@ -23,7 +23,7 @@ class Use(NamedTuple):
 
 
 class _Account(NamedTuple):
-    """What a user has had by ``since`` (s), in processor seconds, and the processors that are held from then on."""
+    """Use of a user by ``since`` (s), in processor seconds, and the processors that are held from then on."""
 
     amount: float
     held: int
@@ -53,7 +53,7 @@ class Usage(Mapping[User, float]):
 
 
 class Ledger:
-    """Who holds how many processors, and has had what by now; ``half_life`` is in s, infinite without decay."""
+    """Ledger of the processors that users hold and have used by now; ``half_life`` is in s, infinite without decay."""
 
     def __init__(self, half_life: float) -> None:
         self._rate = math.log(2.0) / half_life

@@ -54,7 +54,7 @@ class Weighing:
 
     @cached_property
     def least(self) -> tuple[int, ...]:
-        """What each job counts at least, shape ``(num_jobs,)``; links aside where there are many allocations."""
+        """Least amount that each job counts, shape ``(num_jobs,)``; links aside where there are many allocations."""
         of_job = self._least_of_modes if self.has_budgets else self._least_of_spreads
         return tuple(map(of_job, range(len(self.problem.jobs))))
 

@@ -1,4 +1,4 @@
-"""What is returned lets no job wait for nothing: of schedules that are as good, one whose jobs end early.
+"""Schedules without idle waiting: of equally good schedules, one whose jobs end early is returned.
 
 A schedule of least makespan may start jobs late that nothing keeps from starting. The best schedule is moved left, and
 for an objective that is a maximum lists are annealed for less total response time among the schedules that keep its

@@ -1,4 +1,4 @@
-"""How long a search for schedules goes on, and who hears what it finds: the same for every search."""
+"""Effort of a search for schedules, and the receiver of its findings: the same for every search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OnSchedule = Callable[[list[Assignment]], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """What one search is given.
+    """Parameters of one search.
 
     Parameters
     ----------

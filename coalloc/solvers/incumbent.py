@@ -1,4 +1,4 @@
-"""What the methods of one call share: the problem and its criterion, the best assignments, and what is proven.
+"""State that the methods of one call share: the problem and its criterion, the best assignments, and what is proved.
 
 Costs are those of the criterion (ticks for the makespan), bounds and incumbents of the call are as reported.
 """
@@ -93,7 +93,7 @@ class Incumbent:
 
     @property
     def cost(self) -> float:
-        """What the best assignments cost; infinity where there are none."""
+        """Cost of the best assignments; infinity where there are none."""
         return self.criterion.value(self.best) if self.best else math.inf
 
     @property
@@ -204,7 +204,7 @@ class Incumbent:
 
     @property
     def attempt(self) -> int:
-        """How often methods that draw at random may have run before: the opening rounds are one attempt."""
+        """Number of earlier attempts of randomised methods: the opening rounds are one attempt."""
         return max(0, self.round - OPENING + 1)
 
     def limited(self, steps: int) -> int:

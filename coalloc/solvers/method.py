@@ -12,7 +12,7 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.traits import Trait
 
 Stage = Literal["bound", "search", "solve", "build"]
-"""What the time of a method is counted as."""
+"""Stage to which the time of a method is counted."""
 OfEnds = Callable[[Problem, float], float]
 """A problem and seconds: a lower bound on the latest end, ticks."""
 OfCosts = Callable[[Criterion, float], float]

@@ -40,7 +40,7 @@ ROUNDING_GAP = 0.1 * PROOF_TOLERANCE
 
 @dataclass(frozen=True, slots=True)
 class ModelRun:
-    """How to run formulations of OAS within one call of ``solve``."""
+    """Runs of formulations of OAS within one call of ``solve``."""
 
     state: SolveState
     run_model: RunModel

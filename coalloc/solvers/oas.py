@@ -55,12 +55,13 @@ if TYPE_CHECKING:
 EXPLAINING = 20.0
 """Seconds that the explanation of why there is no schedule takes at most, beyond the search itself."""
 RELAXATION, RELAXED, RELAXED_SECONDS = "relaxation without constraints", 0.2, 60.0
-"""How the trace calls a solve without the constraints; its share of the time, and its seconds where there is no limit.
+"""Name in the trace of a solve without the constraints; its share of the time, and its seconds where there is no limit.
 """
 BOUNDING_SHARE, BOUNDING = 0.1, 5.0
 """Share of the time, and seconds at most, that a formulation asked for by name leaves for a bound where it is open."""
 EXACT, EXACT_SHARE, EXACT_SLOTS = "exact time slots", 0.5, 1e6
-"""How the trace calls slots that divide all times of the instance, their share of the time, and how many at most."""
+"""Name in the trace of slots that divide all times of the instance, their share of the time, and their greatest number.
+"""
 TEST_SHARE = 0.25
 """Share of what is left of them that one test takes at most."""
 LEAST_TEST = 0.1

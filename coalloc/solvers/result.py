@@ -1,4 +1,4 @@
-"""What a solver says: status, bounds, trace. Source of the statuses: design of the public result."""
+"""Results of a solver: status, bounds, trace. Source of the statuses: design of the public result."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class ModelSize:
 
 @dataclass(frozen=True, slots=True)
 class ModelSolution:
-    """How the run of one model ended; objective and bound in the model's own unit.
+    """Outcome of the run of one model; objective and bound in the model's own unit.
 
     The values of the model's variables are those of the best solution, where there is one.
     """
@@ -263,7 +263,7 @@ class SolveOptions(Value):
 
 @dataclass(frozen=True, slots=True)
 class MethodRun:
-    """What a method of the portfolio took, and what it found, in all its calls of one solve.
+    """Time and findings of a method of the portfolio, in all its calls of one solve.
 
     Parameters
     ----------
@@ -485,7 +485,7 @@ class SolveResult:
 
     @property
     def _summary(self) -> str:
-        """What is known, in half a line."""
+        """The summary of the result, in half a line."""
         if self.schedule is None and self.message:
             return f"{self.status.value}, {visible(self.message)}"
         gap = "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"
@@ -524,7 +524,7 @@ class SolveResult:
 
     @property
     def _rules(self) -> str:
-        """How time and links are modelled: what the objective and the bound hold for."""
+        """The rules of time and links for which the objective and the bound hold."""
         slot = self.options.slot
         time = "continuous time" if slot is None else f"time slots of {slot:.6g} s"
         return f"{time}, {self.options.links} links"

@@ -1,4 +1,4 @@
-"""Which slots a model may have, and what it becomes with each: what a caller is told who asks for a model without one.
+"""Choice of the slots of a model, and its size with each: the answer to a caller who asks for a model without a slot.
 
 A coarse slot makes a small model of rounded times, a fine one a large model of times that are nearly exact; how much
 the rounding costs a schedule is measured by :func:`coalloc.slot_study`.
@@ -35,7 +35,7 @@ class SlotChoice:
 
     @property
     def sentence(self) -> str:
-        """What it is, in a line."""
+        """The choice in a line."""
         size = f"about {_rounded(self.nonzeros):,} nonzeros"
         if self.nonzeros > MAX_NONZEROS:
             size += f", above the limit of {MAX_NONZEROS:,}"

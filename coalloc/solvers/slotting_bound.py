@@ -57,7 +57,7 @@ def rounded_down_makespan(
 
 
 class _RoundedDownContext(Incumbent):
-    """What is known of a problem rounded down; of its schedules only the makespan is kept."""
+    """State of a problem rounded down; of its schedules only the makespan is kept."""
 
     def attain(self, cost: float) -> None:
         """Take the latest end (ticks) of a schedule of the problem as what the bound has to meet."""

@@ -39,7 +39,7 @@ KNOWN = (AllocationsAtMost, AtMost, Fixings, LatestEnd)
 
 @dataclass
 class SolveState:
-    """What one call knows; objective and bound as reported, in ``unit``.
+    """State of one call; objective and bound as reported, in ``unit``.
 
     ``constraints`` are those of the problem; ``is_infeasible`` once a complete method has found no schedule. Two
     objectives that differ do so by ``step`` at least, if it is not 0.

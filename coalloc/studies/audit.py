@@ -1,4 +1,4 @@
-"""How far a schedule of the past was from the best, and which policy is nearer.
+"""Distance of a past schedule from the best, and the policies that come nearer.
 
 What is run is in :mod:`coalloc.studies.audit_calls`, what the answers mean in ``docs/audit.md``, and how they are read
 from what was run in :mod:`coalloc.studies.audit_report`.

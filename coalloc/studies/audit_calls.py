@@ -1,4 +1,4 @@
-"""What an audit runs: the period, its intervals and the policies, each as a sample in a process of its own."""
+"""Runs of an audit: the period, its intervals and the policies, each as a sample in a process of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from coalloc.studies.runs import Call, Part, ended, kept
 from coalloc.workloads.swf_rules import counted
 
 WHOLE_TIMES = 20.0
-"""How many times as long the bounds of the whole period get."""
+"""Factor of the time of the bounds of the whole period."""
 
 KILLED_AFTER = 20.0
 """Times of all that a sample should take after which it is killed."""
@@ -45,7 +45,7 @@ class WindowCall(Call):
 
 @dataclass(frozen=True)
 class Findings:
-    """What came of the calls: the rows, the best starts of each (s), and the policies over the whole period."""
+    """Findings of the calls: the rows, the best starts of each (s), and the policies over the whole period."""
 
     window: Window
     rows: Sequence[Row]
@@ -55,7 +55,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Study:
-    """What all calls share: the history, the clock, what windows are asked, the policies, and who hears of each call.
+    """State that all calls share: the history, the clock, work on windows, the policies, and the receiver of calls.
 
     ``options`` are those of :func:`measure_window`; ``tried`` are the policies over the whole period by label, each of
     which has ``policy_limit`` seconds; ``model`` is the label of the one that models the site.

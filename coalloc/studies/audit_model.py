@@ -1,4 +1,4 @@
-"""How far a policy that models the site repeats its log: simulated beside recorded starts."""
+"""Agreement of a policy that models the site with its log: simulated and recorded starts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ModelFit:
 
     @property
     def verdict(self) -> str:
-        """How far conclusions from simulations with this model can be trusted."""
+        """Return how far conclusions from simulations with this model can be trusted."""
         error, tau = abs(self.wait_error), self.tau_waits
         for (most, least), sentence in (
             (CLOSE, "repeats the log closely: gains of policies can be trusted"),

@@ -63,7 +63,7 @@ STATISTICS: Mapping[str, Callable[[Floats], Any]] = {
     "p99": lambda waits: np.percentile(waits, 99.0),
     "max": np.max,
 }
-"""What is said of the waits of jobs, s."""
+"""Statistics of the waits of jobs, s."""
 
 
 def spelled(policy: Policy) -> str:
@@ -94,7 +94,7 @@ CANDIDATES: Mapping[str, Policy] = {spelled(policy): policy for policy in _candi
 """The policies that are tried by default, all of which know requested walltimes only."""
 
 IN_INTERVALS = ("easy", "easy candidates=spt", "easy queue_order=spt", "easy queue_order=f1")
-"""Those of them that run in each interval, too, and with true run times, where searches begin."""
+"""Policies that run in each interval, too, and with true run times, where searches begin."""
 
 
 @dataclass(frozen=True, eq=False)

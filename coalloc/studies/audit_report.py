@@ -1,4 +1,4 @@
-"""What an audit says: answers in words, the policy that it names, tables, a picture, one page."""
+"""Report of an audit: answers in words, the named policy, tables, a picture, one page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ POLICY_HEADS = ("policy", "mean wait", "median", "90 %", "99 %", "longest", "sta
 GROUP_HEADS = ("jobs by", "group", "jobs", "mean wait", "median", "90 %", "99 %", "longest", "starved")
 
 GROUP_TEXTS = {"size": "{} processors", "length": "{}"}
-"""How a group of jobs is worded, by what groups are made of."""
+"""Wording of a group of jobs, by the attribute that makes groups."""
 
 FEW_USED = 0.5
 """Share of the processors up to which the most that a log uses at a time raises doubts about their number."""
@@ -73,7 +73,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Source:
-    """How the shell names a log: its file, the options of its trace, and those by which an audit takes a part of it.
+    """Name of a log in the shell: its file, the options of its trace, and those by which an audit takes a part of it.
 
     ``is_complete``: the audit is of all jobs from the first arrival on, so that a simulation of the file is the same.
     """
@@ -288,7 +288,7 @@ class Audit(Report):
 
     @property
     def _none_named(self) -> str:
-        """That the audit names no policy."""
+        """The sentence that the audit names no policy."""
         tried = f"{len(self.trials.policies)} {'policy' if len(self.trials.policies) == 1 else 'policies'}"
         others = "" if self.model is None else ", on the intervals of choice and also compared with the model"
         return f"none of {tried} tried makes jobs wait less with user estimates only{others}"
@@ -310,7 +310,7 @@ class Audit(Report):
 
     @property
     def _measured(self) -> str:
-        """Where the policy was chosen, and what it gains where it was not."""
+        """Return where the policy was chosen, and its gain elsewhere."""
         num_intervals, gain = self.trials.jobs.num_intervals, self.trials.gain
         if num_intervals == 1:
             return "this gain is measured on the one interval on which the policy was chosen, and therefore flatters it"
@@ -322,7 +322,7 @@ class Audit(Report):
 
     @property
     def _costs(self) -> tuple[str, str, str]:
-        """Who waits longer under the named policy, the longest wait, and how many jobs starve."""
+        """The jobs that wait longer under the named policy, the longest wait, and the number of starved jobs."""
         rows = {row["policy"]: row for row in self.policies.to_dict("records")}
         before, after = rows[AS_IT_WAS], rows[self.answers[0].policy]
         starved = f"{plural(after['starved'], 'job')} starve{'s' if after['starved'] == 1 else ''}"
@@ -338,7 +338,7 @@ class Audit(Report):
 
     @property
     def _left(self) -> str:
-        """What is left to the bound under the named policy, and why."""
+        """The distance to the bound under the named policy, and its causes."""
         wait, least = self.answers[0], self.answers[0].best.low
         capacity = f"{between(*map(amount, self.shares['capacity']))}: {SHARES['capacity']}"
         return (

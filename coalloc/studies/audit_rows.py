@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 MEASURES = ("wait", "bounded_slowdown")
-"""What is measured of jobs, as means over them."""
+"""Measures of jobs, as means over them."""
 
 SHARES: Mapping[str, str] = {
     "capacity": "too few processors at the time",
@@ -33,7 +33,7 @@ SHARES: Mapping[str, str] = {
     "estimates": "arrivals and run times are not known in advance",
     "order": "order in which jobs started",
 }
-"""Where waiting comes from, from what only a larger platform changes to what another schedule does."""
+"""Causes of waiting, from those that only a larger platform changes to those that another schedule changes."""
 
 OF_MEASURES = tuple(
     f"{measure}_{part}"

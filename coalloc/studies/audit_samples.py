@@ -1,4 +1,4 @@
-"""What an audit asks of each window: bounds, the best schedules known, and what waits would be without fragmentation.
+"""Solves of an audit in each window: bounds, the best schedules known, and waits without fragmentation.
 
 All that is returned are means over the jobs, in s or the unit of the measure, but for makespans, s.
 """
@@ -43,10 +43,10 @@ OBJECTIVES: Mapping[str, str] = {
     "bounded_slowdown": "mean-bounded-slowdown",
     "makespan": "makespan",
 }
-"""What is measured of a schedule, and the objective that says it."""
+"""Measures of a schedule, and the objective of each."""
 
 JOB_MEASURES = ("wait", "bounded_slowdown")
-"""Those that are means over the jobs."""
+"""Measures that are means over the jobs."""
 
 
 # ------------------------------------------------------------------------------ bounds

@@ -26,7 +26,7 @@ SLURM: Mapping[str, Policy] = {
         {"policy": "slurm", "queue_order": SMALL_FIRST},
     )
 }
-"""What an audit of an export of Slurm tries, too."""
+"""Policies that an audit of a Slurm export tries, too."""
 
 PARAMETERS = ("bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_user")
 

@@ -1,4 +1,4 @@
-"""What an audit looks at: a history cut into windows, each an instance with what ran and waited at its beginning.
+"""Windows of an audit: a history cut into instances, each with the jobs that ran and waited at its beginning.
 
 A window has the jobs that wait at its beginning or arrive in it, until all of them have ended, and the jobs that run
 then hold their processors until they end. The clock of its instance begins at its beginning; how long its jobs had
@@ -69,7 +69,7 @@ class History:
 
 @dataclass(frozen=True)
 class Sample:
-    """What is asked of a window: its instance, and how long each of its jobs had waited by its beginning, s.
+    """Sample of a window: its instance, and how long each of its jobs had waited by its beginning, s.
 
     ``remaining`` is when the running jobs end by their estimates, s on the clock of the instance. ``clock`` is what the
     clock of the trace shows at the beginning, s: the keys of some queue orders depend on it.
@@ -92,7 +92,7 @@ class Sample:
 
     @cached_property
     def supply(self) -> Supply:
-        """What is free beside the running jobs."""
+        """Free capacity beside the running jobs."""
         running = self.instance.running
         tasks, ends = [run.job.tasks for run in running], [run.end for run in running]
         return Supply.beside(self.instance.platform.num_processors, tasks, ends)

@@ -1,4 +1,4 @@
-"""How an audit words points in time, durations and shares."""
+"""Words of an audit for points in time, durations and shares."""
 
 from __future__ import annotations
 

@@ -83,18 +83,18 @@ COLUMNS = (
 """Columns of the table; README and docs/studies.md define them."""
 
 LARGEST_FACTOR = 20.0
-"""Where the picture of a performance profile ends at the latest."""
+"""Upper end of the axis of a performance profile."""
 
 WORDS = {"makespan": "makespan", "wait_mean": "mean wait", "bounded_slowdown_mean": "mean bounded slowdown"}
-"""What pictures call what a row is worth."""
+"""Words of pictures for the value of a row."""
 
 MEASURED = COLUMNS[COLUMNS.index("wait_mean") :]
-"""Those that are metrics of the run."""
+"""Columns that are metrics of the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is proven of an instance: a lower bound and where it came from, and the optimum if it is proven.
+    """Proved facts of an instance: a lower bound and its origin, and the optimum if it is proved.
 
     ``certified`` is whether ``coalloc/verify.py`` has accepted a certificate of the optimum; None where none was asked.
     """
@@ -107,7 +107,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What each solve gets: the objective, seconds (None: no limit), threads and a seed; and what is certified."""
+    """Parameters of each solve: the objective, seconds (None: no limit), threads and a seed; and what is certified."""
 
     objective: Compared
     time: float | None

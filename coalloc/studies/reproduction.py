@@ -102,7 +102,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a part."""
+    """Outcome of a part."""
 
     part: Part
     state: State
@@ -186,7 +186,7 @@ def checksum(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where parts run: a clone, a folder for what they write, the inputs that were looked for, and how many cores."""
+    """Place in which parts run: a clone, a folder for files, the inputs looked for, and the number of cores."""
 
     clone: Path
     output: Path

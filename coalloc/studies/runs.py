@@ -1,4 +1,4 @@
-"""What studies run: functions of an instance, each in a process of its own, kept in a store so that a study resumes."""
+"""Runs of studies: functions of an instance, each in a process of its own, kept in a store so that a study resumes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Call(Runnable):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What is run."""
+        """The run as a row of a table names it."""
         limits = {"killed_after": self.killed_after, "memory_limit": MEMORY}
         function, state = self.function.__name__, digest(self.part.state)
         return {

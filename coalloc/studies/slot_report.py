@@ -1,4 +1,4 @@
-"""What a slot study says: losses, certified gaps, a recommendation in words, and the curves of its picture.
+"""Report of a slot study: losses, certified gaps, a recommendation in words, and the curves of its picture.
 
 Everything here reads the table of :func:`coalloc.slot_study`. Several instances are compared each with its own
 best slot and its own best certified bound, so that long instances do not outweigh short ones.
@@ -27,7 +27,7 @@ Judged = Literal["replayed", "compacted"]
 """The makespans by which slots are compared: both are of schedules that can be run."""
 
 WORDS = {"compacted": "left-shifted"}
-"""How sentences name a column, where they do not use its name."""
+"""Words of sentences for columns that do not go by their names."""
 
 MAKESPANS = (
     "slotted",

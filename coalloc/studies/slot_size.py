@@ -83,12 +83,12 @@ COLUMNS = (
 """Columns of the table; docs/studies.md defines them."""
 
 UNKNOWN: dict[str, Any] = dict.fromkeys(COLUMNS[COLUMNS.index("slotted") :], math.nan)
-"""What a row says where there is no schedule."""
+"""Text of a row where there is no schedule."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyLimits:
-    """What each solve gets: seconds (None: no limit), threads, a seed; and the formulation of those in slots."""
+    """Limits of each solve: seconds (None: no limit), threads, a seed; and the formulation of those in slots."""
 
     time: float | None
     threads: int
@@ -98,7 +98,7 @@ class StudyLimits:
 
 @dataclass(frozen=True, slots=True)
 class Continuous:
-    """What is known of an instance in continuous time, s: best makespan, bound, and the optimum if it is proven."""
+    """Facts of an instance in continuous time, s: best makespan, bound, and the optimum if it is proved."""
 
     makespan: float
     bound: float

@@ -28,7 +28,7 @@ from coalloc.solvers.files import RESULT
 from coalloc.workloads.library import CERTIFICATE, PROOF_TOLERANCE, LibraryEntry, library
 
 Verdict = Literal["invalid", "worse", "equal", "certified", "better"]
-"""What a submission is. ``certified``: as good as the best known, and the first proof that it is optimal."""
+"""Verdict on a submission. ``certified``: as good as the best known, and the first proof that it is optimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +156,13 @@ def _of_certificate(document: Document, source: str) -> Submission:
 GRID_TOLERANCE = 1e-9
 """Share of its number of slots by which a start may be beside the grid of slots."""
 DEFAULTS = {"links": "strict", "saturation": 0, "scope": "platform"}
-"""What the library solves under."""
+"""Rules under which the library solves."""
 READERS: Mapping[str, Callable[[Document, str], Submission]] = {
     SCHEDULE.format: _of_schedule,
     RESULT.format: _of_result,
     CERTIFICATE: _of_certificate,
 }
-"""What judges a file, by its format."""
+"""Judges of files, by format."""
 
 
 def _entry_of(sha256: Any, objective: Any, slot: Any) -> LibraryEntry | Submission:

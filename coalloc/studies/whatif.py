@@ -1,4 +1,4 @@
-"""What would change: a log simulated as it is and with changes of machine, policy, jobs and limits, job by job.
+"""What-if studies: a log simulated as it is and with changes of machine, policy, jobs and limits, job by job.
 
 The file of the changes is in :mod:`coalloc.studies.whatif_plan`, the kinds of changes in
 :mod:`coalloc.studies.whatif_changes`, and how the answers are read in :mod:`coalloc.studies.whatif_report`.

@@ -59,7 +59,7 @@ class Change(Value):
 
     @property
     def kinds(self) -> dict[str, Any]:
-        """What it changes, by kind."""
+        """Changes of the scenario, by kind."""
         return {kind: found for kind in KINDS if (found := getattr(self, kind)) is not None}
 
 

@@ -1,4 +1,4 @@
-"""What a what-if says: the waits of each scenario beside the log as it is, in words, tables, a picture and one page."""
+"""Report of a what-if study: waits of each scenario beside the log as it is, in words, tables and pictures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MEASURES = ("wait", "response", "bounded_slowdown")
-"""What is compared job by job, as means over the jobs."""
+"""Measures that are compared job by job, as means over the jobs."""
 
 RECORDED, BASE, CHANGE = "recorded", "base", "change"
 """Kinds of rows."""

@@ -1,4 +1,4 @@
-"""What a what-if simulates: the jobs of a log on a machine under a policy, and which of the jobs a change is about."""
+"""Scenarios of a what-if study: the jobs of a log on a machine under a policy, and the jobs that a change is about."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Names = Annotated[Listed[Text], BeforeValidator(lambda given: (given,) if isinst
 """A name, or several."""
 
 GROUPS = ("user", "account", "group", "queue", "partition", "qos")
-"""What a log may name of each job."""
+"""Attributes of a job that a log may name."""
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""What meets Python and the machine: processes, versions, the garbage collector, imports on demand."""
+"""Interface to Python and the machine: processes, versions, the garbage collector, imports on demand."""

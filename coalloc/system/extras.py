@@ -15,7 +15,7 @@ SOURCES: Mapping[str, str] = {
     "plotly": "coalloc[plot]",
     "pumpkin_solver": "pumpkin-solver",  # comes with coalloc where it has a wheel
 }
-"""What to install for a library, by its name as a module."""
+"""Packages to install for a library, by its name as a module."""
 
 
 class MissingLibrary(CoallocError):  # noqa: N818 - what it is, not that it is an error

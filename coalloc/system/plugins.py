@@ -20,7 +20,7 @@ Adopt = Callable[[Any, EntryPoint], T]
 """Returns the entry of a registry for what an entry point refers to; raises where that is of a wrong kind."""
 
 NAME = re.compile(r"[A-Za-z][\w.-]*")
-"""What a name may be: without the characters that separate names and options in the shell."""
+"""Pattern of names: without the characters that separate names and options in the shell."""
 
 
 class PluginWarning(UserWarning):

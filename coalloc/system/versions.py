@@ -1,4 +1,4 @@
-"""Which versions are at work: of coalloc, of Python, and of the libraries that decide a result."""
+"""Versions in use: of coalloc, of Python, and of the libraries that decide a result."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ COSTS: Mapping[str, Callable[[Job, float, float], float]] = {
     ),
     "maximum-lateness": lambda job, _, end: -math.inf if job.due_date is None else end - job.due_date,
 }
-"""What a job costs that runs from a start to an end, s; summed up, but for the lateness, which is a maximum."""
+"""Cost of a job that runs from a start to an end, s; summed up, but for the lateness, which is a maximum."""
 DEFINED = ("makespan", "total-response-time", *COSTS)
 """The objectives that have a second definition here; any other is asked, by its row in the registry, for its costs."""
 Rounding = Literal["up", "down"]
@@ -134,13 +134,13 @@ class _Option:
 
     @property
     def demand(self) -> tuple[float, ...]:
-        """What it takes: processors of each class, bandwidth of each link, memory of each class, of places, groups."""
+        """Requirements: processors of each class, bandwidth of each link, memory of each class, of places, groups."""
         return (*self.allocation, *self.loads, *self.memory, *self.taken, *self.groups)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What some classes have together of a resource; of nodes of one core each has it, and one task at a time."""
+    """Resource that some classes have together; of nodes of one core each has it, and one task at a time."""
 
     resource: str
     classes: tuple[int, ...]
@@ -158,7 +158,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Quota:
-    """What is left to jobs by a limit, whatever the processors: a place that takes the amounts of its jobs."""
+    """Capacity that a limit leaves to jobs, whatever the processors: a place that takes the amounts of its jobs."""
 
     amounts: Mapping[str, float]
     limit: float
@@ -491,7 +491,7 @@ def brute_force_oas(
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """What is held from ``start`` to ``end``, in slots or in seconds, beside jobs that run from the start on."""
+    """Capacity held from ``start`` to ``end``, in slots or in seconds, beside jobs that run from the start on."""
 
     start: float
     end: float
@@ -876,7 +876,7 @@ def brute_force_jpr(instance: Instance) -> BruteForceResult:
 
 @dataclass(frozen=True, slots=True)
 class _Package:
-    """All jobs of an instance, to be started together at ``start`` (s) beside the running jobs."""
+    """Package of all jobs of an instance, to be started together at ``start`` (s) beside the running jobs."""
 
     instance: Instance
     classes: tuple[NodeClass, ...]

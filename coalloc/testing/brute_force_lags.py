@@ -44,7 +44,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What is taken from a start to an end whatever the jobs do, shape ``(num_resources,)``."""
+    """Capacity taken from a start to an end whatever the jobs do, shape ``(num_resources,)``."""
 
     start: float
     end: float
@@ -128,7 +128,7 @@ class Calendars:
 
     @property
     def period(self) -> float:
-        """When all repeat; 0 if there are none."""
+        """Period after which all calendars repeat; 0 if there are none."""
         unit = 1.0 if self.slot is None else self.slot
         periods = [one.calendar.period for of_job in self.of_job.values() for one in of_job]
         return reduce(common_period, periods, unit) / unit if periods else 0.0

@@ -45,7 +45,7 @@ Time = tuple[Literal["start", "end"], str]
 
 Kind = Literal["precedence", "apart", "latest end", "not on cluster", "same cluster", "different clusters"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""What :func:`small_constraint` draws."""
+"""Kinds of constraints that :func:`small_constraint` samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,4 +319,4 @@ DECLARED: Mapping[str, Callable[[np.random.Generator, Instance, float], Iterable
     "Cumulative": _cumulative,
     "TimeRow": _same_start,
 }
-"""What draws each kind of declaration."""
+"""Functions that sample each kind of declaration."""

@@ -23,15 +23,15 @@ from coalloc.testing.constraints import DECLARED, small_declarations
 from coalloc.testing.small import AMPLE_BANDWIDTH, SmallSize, small_instance
 
 NODE_FEATURES = ("gpu", "ssd")
-"""What nodes may have."""
+"""Features that nodes may have."""
 SHARE = 0.35
 """Share of the features that an instance uses."""
 
 MOST_STRETCHED = 2.0
-"""What a shape takes at most, as a multiple of the first: models have slots for it."""
+"""Greatest time of a shape, as a multiple of the first: models have slots for it."""
 
 FEATURE_SIZE = SmallSize(max_jobs=4, max_slots=18)
-"""What brute force still enumerates in a moment whatever the features."""
+"""Size that brute force still enumerates in a moment whatever the features."""
 
 MIXED = ("limits", "max_clusters", "min_tasks_per_cluster", "slices", "level", "lags", *DECLARED)
 """Features and constraints that tie jobs to each other, or the parts of a job."""
@@ -382,4 +382,4 @@ DRAWS: Mapping[str, Draw] = {
     "level": _with_levels,
     "lags": _with_lags,
 }
-"""What adds each feature."""
+"""Functions that add each feature."""

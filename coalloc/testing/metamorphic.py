@@ -38,7 +38,7 @@ from coalloc.testing.transformed import permuted, scaled, shifted, shifted_sched
 SHIFTS = (1.76e9, 0.0, 1e7, 1e6, 1e8)
 """Seconds by which instances are later than 0: up to Unix time, at which floats are 2.4e-7 s apart."""
 FACTORS = (1e-3, 1e6)
-"""What times are multiplied by."""
+"""Factors by which times are multiplied."""
 METERED: tuple[str, ...] = ("energy", "edp")
 METERED_EVERY = 10
 """Of so many triples one is of energy, or of energy times makespan."""
@@ -75,7 +75,7 @@ class Triple:
 
     @property
     def scope(self) -> Scope:
-        """Where the tasks of a job may be: energy is of jobs within nodes."""
+        """Places of the tasks of a job: energy is of jobs within nodes."""
         return "node" if self.objective in METERED else "platform"
 
     @property
@@ -99,7 +99,7 @@ def triple(number: int) -> Triple:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What does not hold: the relation, by a short name, and a sentence with the numbers."""
+    """Violated relation: its short name, and a sentence with the numbers."""
 
     relation: str
     sentence: str
@@ -623,7 +623,7 @@ TRANSFORMATIONS: Mapping[str, Callable[[Trial], object]] = {
     "lower-bound": _lower_bound,
     "replay": _replay,
 }
-"""What is done with the instance, or with its own schedule, on the clock of the triple."""
+"""Transformations of the instance, or of its own schedule, on the clock of the triple."""
 
 METERED_TRANSFORMATIONS: tuple[str, ...] = (
     "shift",
@@ -634,7 +634,8 @@ METERED_TRANSFORMATIONS: tuple[str, ...] = (
     "lower-bound",
     "replay",
 )
-"""Those for energy, which supports no fixed jobs, deadlines, incomplete warm starts and orders of priority."""
+"""Transformations for energy, which supports no fixed jobs, deadlines, incomplete warm starts and orders of priority.
+"""
 
 
 def selected(

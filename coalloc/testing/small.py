@@ -43,7 +43,7 @@ class SmallSize:
 
 
 NODE_MODEL_SIZE = SmallSize(max_jobs=3, max_processors=5, max_slots=8)
-"""What the node-indexed formulation still solves in a moment."""
+"""Size that the node-indexed formulation still solves in a moment."""
 
 
 def small_instance(seed: int, size: SmallSize | None = None) -> tuple[Instance, float]:

@@ -1,1 +1,1 @@
-"""Where instances come from: seeded generators, traces in the Standard Workload Format, bundled examples."""
+"""Sources of instances: seeded generators, traces in the Standard Workload Format, bundled examples."""

@@ -1,4 +1,4 @@
-"""How much the tasks of a synthetic job communicate: bisection bandwidth, and the most that links can bear.
+"""Communication of the tasks of a synthetic job: bisection bandwidth, and the most that links can bear.
 
 The thesis sets a workload's communication by the bisection bandwidth BSBW, the load of a link that
 splits a job into two equal halves. Source: thesis, section 3.1.3.1 and Table 3.2.

@@ -1,4 +1,4 @@
-"""What a generator of instances is: a value whose fields are its parameters, and which draws one instance.
+"""Base of generators of instances: a value whose fields are its parameters, and which samples one instance.
 
 As a value it is validated like an instance: unknown parameters and wrong types are faults. The text
 in the ``Annotated`` type of each field is its documentation.
@@ -95,7 +95,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a generator makes, and its parameters."""
+    """Description of a generator: its instances, and its parameters."""
 
     name: str
     summary: str

@@ -82,7 +82,7 @@ class ProcessorType(Value):
 
 @value()
 class ProcessorsOfNode(Value):
-    """Which processor a node has; ``number`` and ``count`` say how many."""
+    """Name of a processor in a node; ``number`` and ``count`` say how many."""
 
     type: Text
     number: Count = 1
@@ -137,7 +137,7 @@ class PlatformFile(Value):
 
 @value()
 class Profile(Value):
-    """What each task of a job does (``req_ops``), and what its user asks for: seconds and joules."""
+    """Operations of each task of a job (``req_ops``), and the requests of its user: seconds and joules."""
 
     req_ops: Positive
     ipc: Positive

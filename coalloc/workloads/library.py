@@ -137,7 +137,7 @@ class Library(Mapping[str, LibraryEntry]):
 
     def __init__(self, entries: Mapping[str, LibraryEntry], titles: Mapping[str, str]) -> None:
         self._entries, self.titles = dict(entries), dict(titles)
-        """What each family is about, by its name."""
+        """Subject of each family, by its name."""
 
     def __getitem__(self, name: str) -> LibraryEntry:
         entry = self._entries.get(name)

@@ -40,7 +40,7 @@ Communication = Literal["none", "seeded"]
 
 @value(error=ArgumentError)
 class SwfOptions(Value):
-    """How a trace is read.
+    """Options of reading a trace.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ MEMBERSHIPS = ("group", "queue", "partition")
 
 @dataclass(frozen=True, slots=True)
 class SwfReport:
-    """What became of a trace.
+    """Report on a trace that was read.
 
     ``num_records`` were read (up to the end of the slice) and ``num_jobs`` are in the instance.
     ``changes`` counts the jobs dropped on the way, and what was changed on those in the instance;

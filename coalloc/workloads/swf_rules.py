@@ -1,4 +1,4 @@
-"""What the rules make of one record of a trace: the job, or that it is dropped, and what was changed.
+"""Rules for one record of a trace: the job, or that it is dropped, and what was changed.
 
 Processors are those allocated, else those requested. A job runs for its run time, but not longer than
 its request, which is its estimate; where no time was requested the run time is. Invalid jobs (no run
@@ -35,7 +35,7 @@ FATES = {"drop": "dropped", "one-second": "set to a run time of 1 s", "clip": "r
 
 @dataclass(frozen=True, slots=True)
 class SwfJob:
-    """What the rules make of a record; times in seconds."""
+    """Job made of a record by the rules; times in seconds."""
 
     processors: int
     submit: float

@@ -28,7 +28,7 @@ from coalloc.workloads.swf_rules import counted
 LOGGER = logging.getLogger(__name__)
 
 UNKNOWN = -1
-"""What the format writes where a fact is not known."""
+"""Value that the format has where a fact is not known."""
 
 STATUS = {"completed": 1, "killed": 0}
 """Job status (field 11) by outcome: a job killed at its limit has failed (0); cancelled (5) is what users do."""
@@ -57,7 +57,7 @@ class Loss(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SwfWriteReport:
-    """What a trace does not hold of an instance: the number of jobs by kind of loss."""
+    """Losses of an instance in a trace: the number of jobs by kind of loss."""
 
     num_jobs: int
     losses: Mapping[Loss, int]
@@ -114,7 +114,7 @@ def write_swf(instance: Instance, path: FilePath, schedule: Schedule | None = No
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a log says of the jobs of an instance beyond the instance: a record by job id, and when its clock began.
+    """Facts of a log on the jobs of an instance beyond the instance: a record by job id, and when its clock began.
 
     ``header`` are the lines of the header that hold for the jobs that are written as well, by name.
     """

@@ -1,4 +1,4 @@
-"""What a modelling feature is: fields, and all that the rest of the code asks about them."""
+"""Modelling features: their fields, and all that the rest of the code asks about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Stated(NamedTuple):
-    """What an instance states, or a document as it was parsed: jobs that may use features, with their places, and more.
+    """Statements of an instance, or of a parsed document: jobs that may use features, with their places, and more.
 
     ``ids`` are those of the ``num_jobs`` jobs to schedule, then those of running jobs.
     """
@@ -40,7 +40,7 @@ class Wait(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What an instance asks for, in words, and the instance that does not."""
+    """Requirement of an instance, in words, and the instance that fails it."""
 
     sentence: str
     left_out: Callable[[Instance], Instance]

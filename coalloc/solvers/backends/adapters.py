@@ -105,7 +105,7 @@ class Adapter:
 
     @property
     def source(self) -> str:
-        """What to install."""
+        """The package to install."""
         ways = []
         if self.package is not None:
             ways.append(f"`pip install {self.package}`")

@@ -34,7 +34,7 @@ MAX_COSTS = 1_000_000
 LEAST_LIMIT = 1e-280
 """MB/s, or MB, below which a limit counts as this much in its units, so that a unit is a finite number."""
 INTEGRALITY = 1e-6
-"""How far above a whole number of slots a bound may be before it is rounded up."""
+"""Excess over a whole number of slots up to which a bound is not rounded up."""
 
 WORK_UNIT = 0.01
 """CP-SAT's deterministic seconds per unit of ``work_limit``."""

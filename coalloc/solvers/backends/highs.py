@@ -42,9 +42,9 @@ ABSOLUTE_GAP = 1e-9
 MISREPORTED = 1e-5
 """Difference, absolute and relative, between computed and reported objective of a solution that is an error."""
 INTEGRALITY = 1e-6
-"""How far above a whole number a bound may be before it is rounded up."""
+"""Excess over a whole number up to which a bound is not rounded up."""
 WORTH = 1e-3
-"""How far below a whole number the objective of a solution may be that is worth that number."""
+"""Distance below a whole number within which the objective of a solution counts as that number."""
 GRACE = 1.0
 """Seconds that HiGHS gets to stop by itself once it was told to."""
 POLL = 0.05
@@ -55,7 +55,7 @@ _threads_of_process: int | None = None
 
 @dataclass(frozen=True, slots=True)
 class SolverLimits:
-    """When to stop: seconds, branch-and-bound nodes (``work``) and relative gap; seed and threads."""
+    """Limits of a run: seconds, branch-and-bound nodes (``work``) and relative gap; seed and threads."""
 
     time: float = math.inf
     work: int | None = None
@@ -74,7 +74,7 @@ STOPPED: Mapping[Any, StoppedBy] = {
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """How a run ended: objective and bound, values of the columns, and why."""
+    """End of a run: objective and bound, values of the columns, and the reason."""
 
     objective: float | None
     bound: float
@@ -84,7 +84,7 @@ class _End:
 
 @dataclass
 class _HighsRun:
-    """What the callbacks of one run of ``highs`` leave behind.
+    """Records of the callbacks of one run of ``highs``.
 
     A callback that raises ends the run, but not through HiGHS, which expects no exception there. Objectives are
     computed from ``cost``, the coefficients of the columns, and ``offset``: HiGHS 1.16.0 leaves some columns out of the

@@ -45,7 +45,7 @@ SHARE = 0.05
 LAST_SHARE = 0.5
 """Share of the remaining time of a portfolio that it gets in the end."""
 INTEGRALITY = 1e-6
-"""How far above a whole number of slots a bound may be before it is rounded up."""
+"""Excess over a whole number of slots up to which a bound is not rounded up."""
 PAUSE = 0.003
 """Seconds between two looks at its news."""
 

@@ -59,7 +59,7 @@ class Task(NamedTuple):
 
 
 class FlatZinc:
-    """What is posted to Pumpkin, every variable by name, and each constraint also as a line of FlatZinc with its tag.
+    """Model posted to Pumpkin, every variable by name, and each constraint also as a line of FlatZinc with its tag.
 
     The steps of a proof name these variables and tags. The constraints are called as Pumpkin reads them.
     """

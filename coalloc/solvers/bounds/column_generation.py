@@ -87,7 +87,7 @@ class ColumnGeneration:
 
     @property
     def values(self) -> Values:
-        """What each job is worth at the best prices so far."""
+        """Worth of each job at the best dual prices so far."""
         values: Values = self._center * self._least
         return values
 

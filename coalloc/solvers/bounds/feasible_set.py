@@ -85,7 +85,7 @@ def feasible_set_bound(
 
 
 class BusyPrice(NamedTuple):
-    """What a tick of a running job is worth, from an instant until another (ticks)."""
+    """Worth of a tick of a running job, from a time until another (ticks)."""
 
     rate: float
     since: float
@@ -341,6 +341,6 @@ BOUND = Bound(
     lambda criterion, _: quick_bound(criterion),
 )
 BY_LEVELS = "feasible-set LP by levels"
-"""How the trace calls the branching."""
+"""Name of the branching in the trace."""
 SHARES: Shares = {Trait.NONE: (SHARE, BRIEF_SHARE, BRANCHING_SHARE, 0.0)}
 METHOD = Method("feasible-set LP", _run, Trait.MAKESPAN, shares=SHARES, stage="bound", bound=BOUND)

@@ -41,7 +41,7 @@ CELLS_PER_JOB = (2, 6)
 FEWEST_CELLS = 64
 """Cells, at least, where prices of processors have as many."""
 MARGIN = 3.0
-"""How many times what a job pays at prices of processors it may pay at its own: what its span is long enough for."""
+"""Ratio of the payment of a job at its own dual prices to that at prices of processors for which its span suffices."""
 MOST_ENTRIES = 20_000_000
 """Prices of jobs up to which it is tried."""
 MOST_SUMS = 500_000_000
@@ -53,13 +53,13 @@ CUT = 12.0
 WEIGHT = 0.015
 """Weight of the newest subgradient in the average."""
 FIRST_GAINS = (0.05, 0.005)
-"""What the first step with each number of cells should gain, as a share of the bound."""
+"""Least gain of the first step with each number of cells, as a share of the bound."""
 LAST_GAIN = 5e-5
 """The share at which cells are refined."""
 LONGER, SHORTER = 1.1, 0.7
 """Factors of what a step should gain: after one that has raised the bound, after so many in a row that have not."""
 FAILURES = 20
-"""How many."""
+"""Failed steps in a row after which a step should gain less."""
 STEPS = 50
 """Steps between two looks at what others have found."""
 SHARE = 0.35
@@ -68,7 +68,7 @@ SHARE = 0.35
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Where jobs have prices: from cell ``low`` on, shape ``(num_jobs,)``, at ``offsets`` of one array of prices.
+    """Spans of the dual prices of jobs: from cell ``low`` on, shape ``(num_jobs,)``, at ``offsets`` of one array.
 
     ``cell`` and ``job`` say what each of these places is, ``width`` (ticks) how long its cell lasts, ``tasks`` what its
     job takes; ``cells`` and ``entries`` list the places by cells: those of cell k are

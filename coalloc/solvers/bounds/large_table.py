@@ -26,7 +26,7 @@ MOST_ENTRIES = 400_000_000
 MOST_BYTES = 150_000_000
 """Memory up to which it is: of every state a byte for each job, and two values."""
 BYTES_OF_VALUES = 16
-"""What those two take."""
+"""Bytes of those two values."""
 MOST_LEVELS = 254
 """Levels of a job, for a byte says at which it is."""
 Array = NDArray[Any]

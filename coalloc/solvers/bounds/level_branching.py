@@ -57,7 +57,7 @@ class Root:
 
 @dataclass(order=True, slots=True)
 class _Node:
-    """What is known of a node once its LP is solved; nodes are taken by their bounds, ticks.
+    """Node of the branching once its LP is solved; nodes are taken by their bounds, ticks.
 
     ``split`` is the job and the level after which its range is cut in two; None where every job has one level.
     """

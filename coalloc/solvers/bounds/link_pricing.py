@@ -26,7 +26,7 @@ MEMORY = 524_287
 MOST_STEPS = 1_000_000
 """Sets that are tried for one pricing: beyond, what it would be without links bounds it."""
 ALL_SEEN = 2
-"""What the engine returns when a search is at its end."""
+"""Return value of the engine when a search is at its end."""
 MOST_ENTRIES = 2_000_000
 """Entries of the table (jobs x most levels of one x states) up to which it is tried: each pricing makes one."""
 

@@ -1,4 +1,4 @@
-"""Which jobs can run together, links, memory and scope included: allocations are tried until one fits each job.
+"""Sets of jobs that can run together, links, memory and scope included: allocations are tried until one fits each job.
 
 What Hall's condition (:mod:`coalloc.solvers.bounds.release_suffixes`) says of processors is exact, but it knows no
 links and no memory. Here a set of (job, level) fits when some choice of one mode per job, none slower than its
@@ -38,7 +38,7 @@ DURATION_NOISE = 1e-12
 
 
 class Room(NamedTuple):
-    """What a set of jobs leaves: processors per class, and of each contended resource."""
+    """Capacity that a set of jobs leaves: processors per class, and of each contended resource."""
 
     free: Allocation
     left: tuple[float, ...]
@@ -63,7 +63,7 @@ class SetList(NamedTuple):
 
 
 class ChoiceArrays(NamedTuple):
-    """What jobs may choose from, for the engine: what each choice takes of classes and of resources.
+    """Choices of jobs as arrays for the engine: the requirement of each of classes and of resources.
 
     ``spans`` are the first choice of each job at each level and the one after the last, shape ``(num_jobs, num_levels,
     2)``; ``is_running`` says which jobs run already, and ``free`` and ``left`` are what there is of both.

@@ -41,7 +41,7 @@ MOST_JOBS = 24
 SHARE = 0.2
 """Share of the remaining time of a portfolio after which it stops."""
 WHOLE = 1e-6
-"""How far above a whole number a bound may be before it is rounded up."""
+"""Excess over a whole number up to which a bound is not rounded up."""
 ROUNDING = 1e-9
 """Share of the magnitude of its terms that is taken off the bound."""
 
@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 
 
 class Line(NamedTuple):
-    """What a job costs at least by its mean busy time (ticks): ``slope`` times that, and ``constant``."""
+    """Least cost of a job by its mean busy time (ticks): ``slope`` times that, and ``constant``."""
 
     slope: float
     constant: float
@@ -73,7 +73,7 @@ def lines_of(criterion: Criterion) -> list[Line] | None:
 
 
 class Work(NamedTuple):
-    """What the machine has to do: ``ticks`` from ``release`` on, each of which costs ``ratio`` times its instant."""
+    """Work of the machine: ``ticks`` from ``release`` on, each of which costs ``ratio`` times its time."""
 
     ratio: float
     ticks: float

@@ -1,4 +1,4 @@
-"""What memory leaves of a platform to the jobs that ask for much of it: problems that every bound may be asked about.
+"""Relaxations by memory: the part of a platform that serves jobs with large memories, as problems for every bound.
 
 The tasks that ask for at least m MB each are, at any instant, no more on a node than m goes into its memory. So the
 jobs that do, by themselves, on so many processors of each class and with memory forgotten, are a relaxation: every

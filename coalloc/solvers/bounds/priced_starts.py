@@ -1,4 +1,4 @@
-"""What jobs cost at prices of processors over time: each takes its cheapest speed level and start.
+"""Least costs of jobs at dual prices of processors over time: each takes its cheapest speed level and start.
 
 A *way* is a job at a speed level: a duration, a ramp (what it costs by its start), and needs, what it takes of each
 resource while it runs. Resources are the prefixes of speeds (:mod:`coalloc.solvers.bounds.release_suffixes`). With

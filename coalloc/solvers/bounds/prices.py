@@ -56,7 +56,7 @@ REMEMBERED = 20
 SHARE = 0.5
 """Share of the remaining time of a portfolio after which it stops."""
 WHOLE = 1e-6
-"""How far above a whole number a bound may be before it is rounded up."""
+"""Excess over a whole number up to which a bound is not rounded up."""
 IMPROVEMENT = 2e-4
 """Share by which finer cells must raise the bound for still finer ones."""
 

@@ -47,7 +47,7 @@ GREEDY_SEED = 1
 BLUR = 0.03
 """Share by which the greedy pricing misjudges what a job is worth, up or down."""
 LESS = 0.9
-"""What a job is worth to the next greedy set once a set has taken it."""
+"""Factor of the worth of a job in the next greedy set once a set has taken it."""
 
 JobPrices = Sequence[Sequence[float]]
 """Price of a tick of each job at each of its levels."""

@@ -34,7 +34,7 @@ MAX_CELLS = 3_000_000
 MAX_ROUNDS = 1_000
 """Rounds of patterns for one end."""
 WHOLE = 10**6
-"""What the greatest value of a task is, in whole numbers."""
+"""Greatest value of a task, in whole numbers."""
 TOLERANCE = 1e-7
 """Share by which a pattern must be worth more than its processor to become a row."""
 SHARE = 0.1

@@ -1,4 +1,4 @@
-"""What the bounds see of a problem: jobs by speed levels, processors by speed, and the suffix of each release.
+"""Problem as the bounds see it: jobs by speed levels, processors by speed, and the suffix of each release.
 
 Speeds are the distinct effective powers, fastest first. At a level a job may use a *prefix* of them.
 Sets of tasks, each bound to a prefix, fit on the processors exactly when every prefix has room for the

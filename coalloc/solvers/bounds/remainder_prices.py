@@ -20,7 +20,7 @@ from coalloc.solvers.bounds.pricing import Pricing
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix, levelled_jobs, speed_capacities
 
 NOISE = 1e-7
-"""What a set may be worth above 1 without the LP getting it; prices are divided by it."""
+"""Excess over 1 of the worth of a set that the LP ignores; dual prices are divided by it."""
 
 Floats = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""How bounds are rounded: down by what their arithmetic may be off, then up to the next slot if there are slots."""
+"""Rounding of bounds: down by the possible error of their arithmetic, then up to the next slot if there are slots."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ MOST_WHOLE = 1e12
 
 
 class Shapes(NamedTuple):
-    """What jobs take in each of their shapes, and their least ticks then; where those of each job begin."""
+    """Requirements of jobs in each of their shapes, with their least ticks, and where the shapes of each job begin."""
 
     first: Ints
     size: Floats

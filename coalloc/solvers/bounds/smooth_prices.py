@@ -1,4 +1,4 @@
-"""What jobs pay at prices with every minimum over starts smoothed: differentiable, which a climb to good prices needs.
+"""Payments of jobs at dual prices, with every minimum over starts smoothed, so that they are differentiable.
 
 The engine walks the starts anew at each evaluation, which needs no memory and looks only where a job may be cheapest.
 Derivation: docs/mathematics/bounds-on-costs.md, "Prices over time".

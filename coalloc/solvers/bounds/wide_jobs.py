@@ -40,7 +40,7 @@ Option = tuple[int, SpeedLevel]
 
 
 class WidePairs:
-    """Which two wide jobs of a problem can run together, remembered."""
+    """Pairs of wide jobs of a problem that can run together, remembered."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem

@@ -27,7 +27,7 @@ FIRST_ROUND = 200
 HEAT = 0.003
 """Temperature at which a round begins, as a share of the best cost; it falls to 0."""
 EXCESS = 5.0
-"""What a share of the makespan limit by which a schedule exceeds it adds to its cost, as a share of that."""
+"""Cost of an excess over the makespan limit, relative to the cost, per relative excess."""
 SWAP = 0.4
 """Probability that two jobs are swapped; else one is moved."""
 REPORTED = 100
@@ -36,7 +36,7 @@ DRAWN = 4096
 """Random numbers that are drawn at once."""
 
 Worth = Callable[[float, float], float]
-"""What joules and a makespan, s, are worth: the less the better, and no more where both are less."""
+"""Worth of joules and a makespan, s: the less the better, and no more where both are less."""
 
 
 # ------------------------------------------------------------------------------ what lists of jobs take
@@ -61,7 +61,7 @@ class Part:
 
 
 class Lists:
-    """What lists of jobs take on the parts of a platform, and what ways a job has to be on one."""
+    """Requirements of lists of jobs on the parts of a platform, and the ways of a job on one."""
 
     def __init__(self, problem: Problem, costs: Costs) -> None:
         self.problem, self.costs = problem, costs

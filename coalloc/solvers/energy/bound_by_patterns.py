@@ -37,7 +37,7 @@ Kind = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What each of ``count`` equal nodes makes of the jobs; J of each job (inf: no room); W while a core is busy."""
+    """Requirements of jobs on each of ``count`` equal nodes; J of each job (inf: no room); W while a core is busy."""
 
     count: int
     jobs: NodeJobs
@@ -47,7 +47,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """All patterns that can be done by an instant, and what choosing among them takes.
+    """Patterns that can be done by a given time, and the data of the choice among them.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 
 class EnergyBySets:
-    """What sets of jobs take at least on each node, and all jobs together on all of them."""
+    """Least energy of sets of jobs on each node, and of all jobs together on all of them."""
 
     def __init__(self, problem: Problem, costs: Costs, makespan_limit: float) -> None:
         num_nodes, num_sets = len(problem.classes), 1 << len(problem.jobs)

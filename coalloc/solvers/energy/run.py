@@ -135,7 +135,7 @@ def _minimise_makespan(model: pyo.ConcreteModel, joules: float) -> None:
 
 
 LEFT = "the result is the best schedule of the searches with the bound of the relaxations"
-"""What is known where no model is built."""
+"""Result where no model is built."""
 
 ITERATIONS = 500
 """Lists that annealing tries before any model, per job."""
@@ -160,7 +160,7 @@ LAST = 0.1
 
 
 class EnergyRun:
-    """How to run the energy models within one call; the best by the call's objective goes to ``state``."""
+    """Runs of the energy models within one call; the best by the call's objective goes to ``state``."""
 
     def __init__(self, state: SolveState, problem: Problem, run_model: RunModel, known: Sequence[Point] = ()) -> None:
         self.state = state

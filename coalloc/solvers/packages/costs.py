@@ -1,4 +1,4 @@
-"""What jobs of a package cost in the search for the best: their time at speed levels (PAS, JPR), or chunks (CBS).
+"""Costs of the jobs of a package in the search for the best: their time at speed levels (PAS, JPR), or chunks (CBS).
 
 Source: thesis 3.1.2, (3.8), and 3.1.3.1; errata 11.
 """

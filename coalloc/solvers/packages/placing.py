@@ -27,7 +27,7 @@ BOUND_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What is known of a package: a mode for each job (None: no package found), and a bound on the first objective.
+    """Package found: a mode for each job (None: no package), and a bound on the first objective.
 
     ``is_proven``: the package is optimal in all objectives; without modes, that there is none.
     """

@@ -31,7 +31,7 @@ Sums of prices lose about 1e-15 of themselves, and ``optimal`` allows for a mill
 """
 
 Price = tuple[float, ...]
-"""What is to be paid: one number for each objective, in order of priority."""
+"""Price to pay: one number for each objective, in order of priority."""
 OnBetter = Callable[[Sequence[Mode]], None]
 """Gets a package, a mode for each job, that is better than those before."""
 
@@ -48,7 +48,7 @@ class Option:
 
 
 class PackageCosts(Protocol):
-    """What a package costs, by job and allocation; jobs are numbered as in the problem, or by their place."""
+    """Costs of a package, by job and allocation; jobs are numbered as in the problem, or by their place."""
 
     @property
     def order(self) -> Sequence[int]:
@@ -69,7 +69,7 @@ class PackageCosts(Protocol):
 
 @dataclass(slots=True)
 class Work:
-    """How many allocations a search may try yet, and the instant (``perf_counter``, s) until which it may."""
+    """Remaining work of a search: allocations to try, and the time (``perf_counter``, s) until which it may."""
 
     left: float
     until: float = math.inf

@@ -1,4 +1,4 @@
-"""What a package is worth: the objectives of its model, recomputed, and the ends that shared links really cause.
+"""Values of a package: the objectives of its model, recomputed, and the ends that shared links really cause.
 
 Where links may saturate, a model's slowdown is static, as if the package overlapped throughout; in the schedule loads
 fall when jobs end. Source: thesis 3.1.2, 3.1.3.1; errata 3, 11.

@@ -42,14 +42,14 @@ Floats = NDArray[np.float64]
 
 
 class Width(NamedTuple):
-    """How many schedules go on from a stage, and how many are made in one."""
+    """Number of schedules that go on from a stage, and number that are made in one."""
 
     survivors: int
     children: int
 
 
 NARROW, BROAD, PACKED = Width(12, 60), Width(24, 240), Width(100, 500)
-"""That of many jobs, of which rounds are few, that of up to so many that more breadth pays, that by knapsacks."""
+"""Widths for many jobs, of which rounds are few, for up to so many that more breadth pays, and for knapsacks."""
 MOST_FOR_BREADTH = 400
 """Jobs up to which it does."""
 

@@ -19,7 +19,7 @@ from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.solvers.search.growth import Growth
 
 UNKNOWN_THERE = (pickle.PicklingError, AttributeError, TypeError)
-"""What pickling raises of objects that another process cannot know, such as those of a class within a function."""
+"""Errors of pickling objects that another process cannot know, such as those of a class within a function."""
 
 
 def start_worker(

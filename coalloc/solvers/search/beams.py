@@ -18,7 +18,7 @@ from coalloc.solvers.search.growth import Growth
 from coalloc.solvers.traits import Trait
 
 CORE_SEED = 1_000_000
-"""What the seed of each further core is ahead of the last: more than there are attempts."""
+"""Difference of the seeds of two cores: more than there are attempts."""
 ROUNDS = 4
 """Rounds in a portfolio, per job."""
 SHARE, SHORT_SHARE = 0.75, 0.15

@@ -13,7 +13,7 @@ from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.packed_modes import PackedModes
 
 SLOT_NOISE, NOISE = 1e-6, 1e-12
-"""What the sums of a bound may lose: in slots, and as a share of its size.
+"""Possible loss of the sums of a bound: in slots, and as a share of its size.
 
 A bound is a sum of some hundred floats, each right to 1e-16 of its size, so both are ample; and a node that is as close
 as that to the ceiling is kept, not left. In slots ends are whole: what is kept for the noise is no new end.

@@ -1,4 +1,4 @@
-"""What jobs cost, in the engine (``costs.c``): by the pieces that an objective declares, or as it says when asked.
+"""Costs of jobs in the engine (``costs.c``): by the pieces that an objective declares, or as it says when asked.
 
 It is also asked near two points of one end, a step, where arithmetic decides which cost it is.
 """

@@ -36,7 +36,7 @@ NO_BONUS = 0.3
 NEARNESS = (0.015, 0.3)
 """Range, in mean run times, of how far an end may be from another to count as near."""
 LEAST_WORTH = 0.1
-"""What a job is worth per tick at least, as a share of the processors that it takes: worth nothing, it never starts."""
+"""Least worth of a job per tick, as a share of the processors that it takes: worth nothing, it never starts."""
 MOST_ENTRIES = 200_000
 """Jobs times processors (in units of what all jobs are multiples of) up to which knapsacks are solved in time."""
 

@@ -28,7 +28,7 @@ SHARE = 0.1
 
 
 class Tardiness(RegularObjective):
-    """How long after the latest ends (s, infinite where there is none) that a problem allows its jobs end, in all."""
+    """Total delay of jobs beyond the latest ends (s, infinite where there is none) that a problem allows."""
 
     name = "tardiness"
 

@@ -44,26 +44,26 @@ MOST_ENTRIES = 20_000
 ROUNDS, BRIEF_ROUNDS = 8, 3
 """Rounds at most, and of the brief annealing before the tree of a sum."""
 LONGER = 4
-"""How many times as long each round is as the one before."""
+"""Ratio of the lengths of a round and the one before."""
 FRAME = 0.9
 """Share of the time left that the last round is planned to take."""
 STALE = 100
 """Steps in vain, per cube of the number of jobs, after which it ends: what moves there are grows with their square."""
 ASKED = 2
-"""What it returns where it asks."""
+"""Return value with which the engine asks for a cost."""
 HEATS = {True: (1.5, 0.004), False: (0.05, 0.001)}
 """Temperatures at which a round for a sum, and for a maximum, begins and ends, in mean costs of a job's run time."""
 EARLINESS = 0.1
 """Weight of the mean end of the tasks beside the latest end: a schedule that does much early leaves room to move."""
 EARLY = 0.3
-"""How much early ends count here, of what they do in a short search."""
+"""Weight of early ends here, relative to a short search."""
 SHARE, BRIEF_SHARE = 0.4, 0.1
 """Shares of the remaining time of a portfolio after which it stops: the second before a tree that refutes ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a list costs, as the engine takes it: ends, or costs in pieces, or such as it asks for each time.
+    """Costs of a list, as the engine takes them: ends, or costs in pieces, or such as it asks for each time.
 
     By shape and slowest class ``points`` are ends (s) and costs, which begin at ``firsts``, with slopes behind the last
     ones. ``weights`` are what a tick of each job's end costs beside a maximum. A round begins and ends at the

@@ -22,7 +22,7 @@ from coalloc.solvers.search.set_tables import SetTables
 Floats = NDArray[np.float64]
 
 LEAST_LEFT = 1e-3
-"""What is left at least of each job where prices are looked for: of those best for the others, the best."""
+"""Number of candidates of each job that stay where dual prices are looked for: the best for the others."""
 NOISE = 1e-6
 """Ticks by which what is left has to be worth more than there is time for it."""
 
@@ -42,7 +42,7 @@ class NodePrices:
 
     @property
     def worths(self) -> Floats:
-        """What all jobs together are worth at each price, ticks."""
+        """Worth of all jobs together at each dual price, ticks."""
         worths: Floats = self._tables.worths[self.first : self.first + len(self.rows)]
         return worths
 

@@ -116,7 +116,7 @@ class PackedModes:
 
     @property
     def everything(self) -> int:
-        """What there is, with all guards."""
+        """The full capacity, with all guards."""
         return self._digits.everything
 
     @property
@@ -159,7 +159,7 @@ def _by_duration(modes: Sequence[Mode], most: float) -> dict[float, list[int]]:
 
 
 class _Digits(PackedNumbers):
-    """How processors and loads are written into one whole number."""
+    """Digits by which processors and loads are written into one whole number."""
 
     def __init__(self, problem: Problem) -> None:
         self._contended = [(k, problem.allocations.limits[k]) for k in problem.contended_resources]

@@ -23,7 +23,7 @@ from coalloc.solvers.incumbent import Incumbent
 ALONE = 100_000
 """Nodes before the search is divided: some 0.1 s."""
 NODES, SECONDS = 5_000, 0.02
-"""What each thread does in a round: nodes where work is limited, else seconds."""
+"""Work of each thread in a round: nodes where work is limited, else seconds."""
 
 
 FEWEST_NODES, MOST_NODES = 2_000, 20_000
@@ -211,7 +211,7 @@ class Memories:
 
     @property
     def sharers(self) -> int:
-        """How many threads use the same running sets."""
+        """Number of threads that use the same running sets."""
         return self.threads if self.are_one else 1
 
     def size(self, memory: int) -> int:

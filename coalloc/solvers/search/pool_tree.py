@@ -86,7 +86,7 @@ class Pool:
 
     @property
     def last(self) -> int:
-        """When what runs from the beginning has ended, units."""
+        """Time at which all jobs that run from the beginning have ended, units."""
         return max((end for end, _ in self.busy), default=0)
 
     @property

@@ -18,7 +18,7 @@ from coalloc.solvers.incumbent import Incumbent
 FIRST_CHUNK, CHUNK = 1_000, 100_000
 """Nodes before the first look at the clock, and between two."""
 ENDED = ("everything", "better", "stopped")
-"""What the engine says of how a call of a tree has ended: see :meth:`Tree.run`."""
+"""Return values of a call of a tree in the engine: see :meth:`Tree.run`."""
 
 
 class Tree(Protocol):

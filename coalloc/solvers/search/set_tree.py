@@ -55,7 +55,7 @@ FIRST_LESSON, LAST_LESSON = 1_000, 100_000
 FEWEST_LEFT = 3
 """Jobs that wait at nodes at which better prices are looked for."""
 EXCEEDED = len(ENDED)
-"""How a call of the engine ends where there are too many running sets."""
+"""Return value of the engine where there are too many running sets."""
 FIRST_NODES = 500_000
 """Nodes of the first search, for what is better than the best that is known."""
 STEPS = 15

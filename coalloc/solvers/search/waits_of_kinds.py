@@ -1,4 +1,4 @@
-"""What keeps kinds of jobs from starting, as the engine sees it: lags, kinds that never run together, calendars.
+"""Waits of kinds of jobs, as the engine sees them: lags, kinds that never run together, calendars.
 
 All of them forbid starts that are too early, or at the wrong time, and never ask for one by an instant
 (docs/mathematics/exact-tree.md, "The tree").

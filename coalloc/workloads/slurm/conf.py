@@ -1,4 +1,4 @@
-"""What a Slurm site has: nodes, partitions and licenses from slurm.conf, gres.conf and ``scontrol show node -o``.
+"""Nodes, partitions and licenses of a Slurm site, from slurm.conf, gres.conf and ``scontrol show node -o``.
 
 Source: the manual pages of Slurm: slurm.conf, gres.conf, scontrol.
 """
@@ -33,7 +33,7 @@ ABSENT = frozenset({"FUTURE", "UNKNOWN+FUTURE"})
 OUT = re.compile(r"(?<!POWER_)(?<!POWERED_)(?<!POWERING_)DOWN|DRAIN|FAIL|ERROR|NOT_RESPONDING")
 """States of nodes that take no jobs; one that saves power takes some, and boots for them."""
 SET_AT = re.compile(r"\[[^\[\]]*@(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\]")
-"""Who set the reason of a state, and when."""
+"""Author and time of the reason of a state."""
 
 NODE_NUMBERS = ("cpus", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore", "corespeccount")
 UNEXPRESSED = {
@@ -47,7 +47,7 @@ UNEXPRESSED = {
 
 
 class SlurmNode(NamedTuple):
-    """What distinguishes nodes: CPUs, memory in MB (None: not limited), generic resources and features."""
+    """Attributes that distinguish nodes: CPUs, memory in MB (None: not limited), generic resources and features."""
 
     cpus: int
     memory: float | None

@@ -1,4 +1,4 @@
-"""What jobs of a Slurm site ask of nodes: partitions, constraints, memory and generic resources.
+"""Requirements of Slurm jobs on nodes: partitions, constraints, memory and generic resources.
 
 Source: the manual pages sbatch (``--constraint``) and sacct (AllocTRES, ReqTRES, ReqMem) of Slurm.
 """
@@ -14,13 +14,13 @@ from coalloc.workloads.slurm.platform import Demand, Layout
 from coalloc.workloads.slurm.values import UNKNOWN, FieldError, resources
 
 PARTITION = "partition:"
-"""How the feature begins that the nodes of a partition have and its jobs require."""
+"""Prefix of the feature that the nodes of a partition have and its jobs require."""
 
 TOKEN = re.compile(r"\s*([^\s&|,()\[\]*]+|[&|,()\[\]*])")
 
 
 class Unmet(StrEnum):
-    """What a job asks for that its instance does not express."""
+    """Requirement of a job that its instance does not express."""
 
     PARTITION = "partition that slurm.conf does not have: any node will do"
     FEATURE = "constraint on a feature that no node has: left out"

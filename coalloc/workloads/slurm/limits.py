@@ -21,7 +21,7 @@ from coalloc.workloads.slurm.runs import Runs
 from coalloc.workloads.slurm.values import LineError, count, resources
 
 JOBS = "jobs"
-"""What a limit on the number of jobs counts."""
+"""Name of a limit on the number of jobs."""
 COLUMNS = {
     "GrpJobs": ("grpjobs",),
     "GrpTRES": ("grptres",),
@@ -51,7 +51,7 @@ Stated = Mapping[str, Mapping[str, float]]
 
 
 class Scope(NamedTuple):
-    """Which limit it is: its name, what it limits, and how much."""
+    """Scope of a limit: its name, what it limits, and how much."""
 
     name: str
     counts: str
@@ -60,7 +60,7 @@ class Scope(NamedTuple):
 
 @dataclass(slots=True)
 class Tables:
-    """What the tables say: limits of associations (account, user, partition), parents of accounts, limits of QOS."""
+    """Limits in the tables: of associations (account, user, partition), parents of accounts, limits of QOS."""
 
     associations: dict[tuple[str, str, str], Stated] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)

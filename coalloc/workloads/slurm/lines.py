@@ -28,7 +28,7 @@ MOST_INCLUDED = 100
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a line of a file says: values by key, in lower case."""
+    """Content of a line of a file: values by key, in lower case."""
 
     source: str
     number: int
@@ -46,7 +46,7 @@ class Line:
 
 @dataclass(slots=True)
 class Faults:
-    """What is wrong with the lines of files, by file."""
+    """Errors of the lines of files, by file."""
 
     of: dict[str, list[Fault]] = field(default_factory=dict)
 

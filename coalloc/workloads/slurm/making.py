@@ -26,7 +26,7 @@ from coalloc.workloads.slurm.runs import Collecting, Left
 from coalloc.workloads.swf import no_jobs
 
 Speedup = Literal["linear", "none"]
-"""How a job with a range of nodes runs on other numbers of them."""
+"""Model of the run time of a job with a range of nodes on other numbers of them."""
 
 MOST_MODES = 16
 """Most numbers of nodes at which a moldable job is tried between the fewest and the most."""

@@ -1,4 +1,4 @@
-"""Where the jobs of a Slurm log ran: processors by name, which accounting does not have, on the nodes that it names.
+"""Places of the jobs of a Slurm log: processors by name, which accounting does not have, on the nodes that it names.
 
 A job takes the first CPUs that are free on each of its nodes. Where accounting does not say how many it had on which
 node, they are spread evenly.

@@ -25,7 +25,7 @@ UNCONNECTED = "unconnected"
 
 
 class Place(NamedTuple):
-    """Where a node is: its cluster by index, its number there, its group by index, and its processors."""
+    """Place of a node: its cluster by index, its number there, its group by index, and its processors."""
 
     cluster: int
     number: int
@@ -43,7 +43,7 @@ class Kind(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What a job asks of nodes: features; memory (MB) and resources of each task; resources of the job in each node."""
+    """Requirement on nodes: features; memory (MB) and resources of each task; resources of the job in each node."""
 
     requires: tuple[str, ...]
     memory: float | None

@@ -1,4 +1,4 @@
-"""How runs of Slurm's jobs depend on each other: requeued jobs, dependencies, heterogeneous jobs, throttled arrays.
+"""Relations between runs of Slurm jobs: requeued jobs, dependencies, heterogeneous jobs, throttled arrays.
 
 A relation that the log contradicts was changed later, and is left out: a job started before the other had ended. So
 relations have no cycles. Source: the manual page sbatch (``--dependency``, ``--array``) of Slurm, and its guide
@@ -39,7 +39,7 @@ class Broken(StrEnum):
 
 @dataclass(slots=True)
 class Relations:
-    """What relates runs, by their places."""
+    """Relations of runs, by their places."""
 
     runs: Runs
     after: dict[int, list[int]] = field(default_factory=dict)

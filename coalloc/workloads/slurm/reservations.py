@@ -1,4 +1,4 @@
-"""What blocks nodes of a Slurm site for some time: reservations (``scontrol show reservation -o``) and outages.
+"""Unavailable nodes of a Slurm site: reservations (``scontrol show reservation -o``) and outages.
 
 A maintenance reservation (flag MAINT) and a node that is down are maintenance windows; another reservation is an
 advance reservation. Source: the manual page scontrol of Slurm, and its guide to reservations.
@@ -76,7 +76,7 @@ def _licenses(text: str, layout: Layout) -> Iterator[tuple[str, float]]:
 
 @dataclass(slots=True)
 class Blocking:
-    """What holds nodes on the clock of the instance: no two may hold one at a time, and running jobs come first."""
+    """Blocks of nodes on the clock of the instance: no two may hold one at a time, and running jobs come first."""
 
     layout: Layout
     epoch: float

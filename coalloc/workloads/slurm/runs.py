@@ -31,7 +31,7 @@ class Left(StrEnum):
 
 
 class Told(StrEnum):
-    """How a job of the instance differs from its record."""
+    """Differences of a job of the instance from its record."""
 
     RUNNING = "had not ended: run time until the end of the log"
     PARTITION_LIMIT = "no requested walltime of its own: that of the partition"

@@ -46,7 +46,7 @@ class Arrival(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SacctOptions:
-    """How an export is read.
+    """Options of reading an export.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class SacctOptions:
 
 @dataclass(frozen=True, slots=True)
 class SacctReport:
-    """What became of an export.
+    """Report on an export that was read.
 
     ``dropped`` counts records by reason, ``changed`` jobs of the instance; ``broken`` are the first of ``num_broken``
     lines that were left out. ``epoch`` is the clock's 0 in s since 1970 on the clock of the export; ``starts`` are when

@@ -27,7 +27,7 @@ from coalloc.workloads.slurm.values import (
 from coalloc.workloads.trace_lines import numbered_lines
 
 Unit = Literal["cpus", "nodes"]
-"""What a processor of the platform is to Slurm."""
+"""Meaning of a processor of the platform in Slurm."""
 
 ALLOCATED: Mapping[Unit, Sequence[str]] = {"cpus": ("AllocCPUS", "NCPUS"), "nodes": ("AllocNodes", "NNodes")}
 REQUESTED: Mapping[Unit, str] = {"cpus": "ReqCPUS", "nodes": "ReqNodes"}
@@ -147,7 +147,7 @@ def _missing(names: Sequence[str], unit: Unit) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Parser:
-    """What makes records of lines: the fields in their order, what is counted, and the partition that is wanted.
+    """Parser of lines into records: the fields in their order, what is counted, and the partition that is wanted.
 
     ``has_end``: the delimiter stands behind the last field, too (``--parsable``).
     """

@@ -43,7 +43,7 @@ USED = (
 
 @dataclass(frozen=True, slots=True)
 class SlurmReport:
-    """What became of a site's files.
+    """Report on the files of a site that were read.
 
     ``dropped`` counts records by reason, ``changed`` jobs of the instance, ``unexpressed`` what the instance does not
     state; ``missing`` are fields that the export does not have; ``broken`` the first of ``num_broken`` malformed lines.

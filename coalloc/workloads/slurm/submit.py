@@ -51,7 +51,7 @@ THOUSANDS = {"": 1, "k": 1024, "m": 1024 * 1024}
 
 
 class Submitted(NamedTuple):
-    """What the options say: fewest and most nodes, other jobs to wait for, tasks of an array at once, whole nodes."""
+    """Values of the options: fewest and most nodes, other jobs to wait for, tasks of an array at once, whole nodes."""
 
     nodes: tuple[int, int] | None = None
     dependency: str = ""

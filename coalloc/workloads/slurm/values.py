@@ -16,10 +16,10 @@ from datetime import datetime
 from coalloc.documents.text import quoted
 
 UNKNOWN = frozenset({"", "Unknown", "None", "N/A", "INVALID", "(null)", "None assigned"})
-"""What stands where a value is not known."""
+"""Text where a value is not known."""
 
 NO_LIMIT = UNKNOWN | {"UNLIMITED", "INFINITE", "Partition_Limit"}
-"""What stands where there is no time limit."""
+"""Text where there is no time limit."""
 
 EPOCH = datetime(1970, 1, 1)
 MOST_DIGITS = 15
@@ -38,7 +38,7 @@ SPAN = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 class LineError(Exception):
-    """What is wrong with a line."""
+    """Error of a line."""
 
 
 class FieldError(LineError):

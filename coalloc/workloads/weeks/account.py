@@ -1,4 +1,4 @@
-"""What became of the traces that were merged: per trace and filter, per week and per day; as JSON and as Markdown.
+"""Account of the traces that were merged: per trace and filter, per week and per day; as JSON and as Markdown.
 
 Table 5 of the source is the first table of the page; its figures 5 and 6 are drawn from the same numbers
 (:mod:`coalloc.plot.weeks`).
@@ -22,7 +22,7 @@ DAYS_OF_MONTH = 30
 
 @dataclass(frozen=True, slots=True)
 class TraceAccount:
-    """What became of a trace.
+    """Account of a trace.
 
     ``records`` = those dropped + ``jobs``; ``broken`` lines could not be read and were left out. ``start`` (Unix time,
     s) and ``time_zone`` (s) place its 0, ``first_monday`` is the day at which its weeks begin on the clock of the
@@ -57,7 +57,7 @@ class WeekAccount:
 
 @dataclass(frozen=True, slots=True)
 class MergeAccount:
-    """What became of all traces; ``time_zone`` is the broker's, ``work_by_day`` in processor s by day of arrival.
+    """Account of all traces; ``time_zone`` is the broker's, ``work_by_day`` in processor s by day of arrival.
 
     ``without_trace`` are the sites that have none.
     """
@@ -89,17 +89,17 @@ class MergeAccount:
 
     @property
     def document(self) -> dict[str, Any]:
-        """All of it, as JSON holds it."""
+        """The account as JSON holds it."""
         return dataclasses.asdict(self) | {"work_by_day_of_month": self.work_by_day_of_month}
 
     @property
     def json(self) -> str:
-        """All of it as a JSON text."""
+        """The account as a JSON text."""
         return json.dumps(self.document, indent=2, allow_nan=False) + "\n"
 
     @property
     def markdown(self) -> str:
-        """All but the days, as a page with tables."""
+        """The account but the days, as a page with tables."""
         return "\n".join(self._lines()) + "\n"
 
     @property

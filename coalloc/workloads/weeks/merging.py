@@ -44,7 +44,7 @@ _checked_job = unchecked(Job)
 
 
 class LoggedJob(NamedTuple):
-    """What is kept of a valid record; times in s."""
+    """Kept part of a valid record; times in s."""
 
     number: int
     submit: float
@@ -56,7 +56,7 @@ class LoggedJob(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What a trace holds: its valid jobs in the order of the file, and how many records were dropped by what.
+    """Content of a trace: its valid jobs in the order of the file, and how many records were dropped by each rule.
 
     ``monday`` is when its first week begins, s on its own clock; ``whole_weeks`` is how many it has from there.
     """

@@ -1,4 +1,4 @@
-"""What is merged: traces with their sites, the platform, and how many weeks; a TOML file or a mapping.
+"""Specification of a merge: traces with their sites, the platform, and how many weeks; a TOML file or a mapping.
 
 The key ``speeds`` says what the power of a processor means. Source: Aragón Ayala (2012), section 5.1.1;
 errata 28: as published it is the speed of the whole machine.
@@ -34,7 +34,7 @@ WEEK = 7 * DAY
 """Seconds."""
 
 MAX_WEEKS = 10_000
-"""What a trace may span: 192 years."""
+"""Longest span of a trace: 192 years."""
 
 LATEST = 100_000_000_000
 """Latest Unix time at which a trace may begin, s: in the year 5138."""
@@ -46,7 +46,7 @@ START, TIME_ZONE = "UnixStartTime", "TimeZone"
 """Names in the header of a trace."""
 
 RANGES = {START: range(LATEST + 1), TIME_ZONE: range(-DAY, DAY + 1)}
-"""What may stand there."""
+"""Allowed ranges of values."""
 
 
 @value()
@@ -128,7 +128,7 @@ class Plan:
 
     @property
     def time_zone(self) -> int:
-        """That of the broker, seconds east of Greenwich: the least of all traces."""
+        """Time zone of the broker, seconds east of Greenwich: the least of all traces."""
         return min(trace.time_zone for trace in self.traces)
 
     @property
