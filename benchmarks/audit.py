@@ -27,7 +27,7 @@ from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
 from coalloc.studies.audit_report import Audit
 from coalloc.studies.audit_samples import bounds
-from coalloc.studies.audit_windows import Sample
+from coalloc.studies.audit_windows import WindowSample
 from coalloc.studies.audit_words import amount, percent
 
 LOGS: Mapping[str, tuple[str, int]] = {
@@ -95,7 +95,7 @@ def bounded(argument: Mapping[str, Any]) -> Row:
     """Return the bounds on all schedules of a log."""
     instance = instance_of(argument["log"], argument["folder"])
     began = time.process_time()
-    low = bounds(Sample(instance, np.zeros(len(instance.jobs)), np.zeros(0)), BOUND_TIME)
+    low = bounds(WindowSample(instance, np.zeros(len(instance.jobs)), np.zeros(0)), BOUND_TIME)
     return {
         "status": "measured",
         "jobs": len(instance.jobs),

@@ -17,7 +17,7 @@ from typing import NoReturn, cast
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome
 from coalloc.bench.provenance import code_versions
-from coalloc.bench.running import Progress, run_calls
+from coalloc.bench.running import BenchProgress, run_calls
 from coalloc.bench.workers import LocalWorkers
 from coalloc.instance import CoallocError
 
@@ -44,7 +44,7 @@ def run_shown(calls: Sequence[Call], store: Path, jobs: int, line: Callable[[Cal
     At Ctrl-C, or SIGTERM, what has ended is in the store.
     """
 
-    def report(call: Call, outcome: Outcome, progress: Progress) -> None:
+    def report(call: Call, outcome: Outcome, progress: BenchProgress) -> None:
         say(f"{progress.in_store}/{progress.planned} {line(call, outcome)}")
 
     store.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ import coalloc
 from coalloc import Instance
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row, is_failed
-from coalloc.bench.running import Progress, outcomes_of, run_calls
+from coalloc.bench.running import BenchProgress, outcomes_of, run_calls
 from coalloc.bench.workers import LocalWorkers
 from coalloc.instance import CoallocError
 from coalloc.measures.sharing import dedicated, least_makespan
@@ -138,7 +138,7 @@ def run(wanted: Experiment, names: Sequence[str], store: Path, jobs: int) -> boo
     """Measure the samples of these studies that the store lacks, ``jobs`` at a time; return whether all are there."""
     calls = list({call.key: call for name in names for call in by_seed(wanted, wanted.studies[name])}.values())
 
-    def report(_call: Call, _outcome: Outcome, progress: Progress) -> None:
+    def report(_call: Call, _outcome: Outcome, progress: BenchProgress) -> None:
         if progress.in_store % max(1, len(calls) // 20) == 0:
             print(progress, file=sys.stderr, flush=True)
 

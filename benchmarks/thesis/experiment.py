@@ -15,7 +15,7 @@ from workloads import HPC2N, Workload, has_trace, traces
 
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row, is_failed
-from coalloc.bench.running import Progress, outcomes_of, run_calls
+from coalloc.bench.running import BenchProgress, outcomes_of, run_calls
 from coalloc.bench.workers import LocalWorkers
 from coalloc.instance import CoallocError
 
@@ -96,7 +96,7 @@ def run(wanted: Experiment, store: Path, jobs: int) -> bool:
     """Measure the samples that the store lacks, ``jobs`` at a time; return whether all have been measured."""
     calls = [sample.call for sample in wanted.samples()]
 
-    def report(_call: Call, _outcome: Outcome, progress: Progress) -> None:
+    def report(_call: Call, _outcome: Outcome, progress: BenchProgress) -> None:
         if progress.in_store % max(1, len(calls) // 20) == 0:
             print(f"{wanted.name}: {progress}", file=sys.stderr, flush=True)
 

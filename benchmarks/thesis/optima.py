@@ -29,7 +29,7 @@ import coalloc
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row
 from coalloc.bench.provenance import code_sentence
-from coalloc.bench.running import Progress, outcomes_of, run_calls
+from coalloc.bench.running import BenchProgress, outcomes_of, run_calls
 from coalloc.bench.tables import Table, markdown
 from coalloc.bench.workers import LocalWorkers
 from coalloc.documents.storage import write_atomically
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _show(call: Call, outcome: Outcome, progress: Progress) -> None:
+def _show(call: Call, outcome: Outcome, progress: BenchProgress) -> None:
     rows = outcome.get("rows", ())
     good = sum(bool(row.get("certificate")) for row in rows)
     said = outcome.get("message") or f"{good} of {len(rows)} certified"

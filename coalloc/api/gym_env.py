@@ -27,7 +27,7 @@ TOLERANCE = 1e-6
 """Share by which a metric may be better than its bound: what its sum has lost."""
 
 
-class View:
+class AgentView:
     """Observations of an agent in the numbers of a choice, for one environment or a batch."""
 
     def __init__(self, window: int, num_classes: int) -> None:
@@ -56,7 +56,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
 
     def __init__(self, episodes: Episodes, window: int, reward: Reward, bound_of: BoundOf | None) -> None:
         self._course, self._bound_of, self._num_instances = Course(episodes, reward), bound_of, len(episodes.instances)
-        self._view = View(window, episodes.num_classes)
+        self._view = AgentView(window, episodes.num_classes)
         self.observation_space, self.action_space = self._view.space, spaces.Discrete(window + 1)
 
     def reset(
@@ -97,7 +97,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
     ) -> None:
         self._courses = [Course(episodes, reward) for _ in range(num_envs)]
         self._bound_of, self.num_envs, self._num_instances = bound_of, num_envs, len(episodes.instances)
-        self._view = View(window, episodes.num_classes)
+        self._view = AgentView(window, episodes.num_classes)
         self.single_observation_space, self.single_action_space = self._view.space, spaces.Discrete(window + 1)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)

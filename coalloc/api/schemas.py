@@ -7,14 +7,14 @@ from typing import Any
 from coalloc.certificates.schema import CERTIFICATE
 from coalloc.documents.arguments import public
 from coalloc.documents.json_schema import Schema, schema_of
-from coalloc.documents.kinds import Kind
+from coalloc.documents.kinds import FileKind
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError
 from coalloc.instance.files import INSTANCE, PLATFORM
 from coalloc.schedule.files import SCHEDULE
 from coalloc.solvers.files import RESULT
 
-KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in (INSTANCE, PLATFORM, SCHEDULE, RESULT)}
+KINDS: dict[str, FileKind[Any]] = {kind.name: kind for kind in (INSTANCE, PLATFORM, SCHEDULE, RESULT)}
 
 
 @public

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from coalloc.bench.protocol import Message, Task
-from coalloc.bench.workers import Worker
+from coalloc.bench.workers import BenchWorker
 from coalloc.instance import CoallocError
 from coalloc.system.extras import require
 
@@ -27,7 +27,7 @@ GONE = "--scheduler: the scheduler has stopped; start it and run the same comman
 AHEAD = 2
 """Samples per thread of the cluster that are handed over at a time."""
 
-_SERVERS: dict[str, dict[int, Worker]] = {}
+_SERVERS: dict[str, dict[int, BenchWorker]] = {}
 """In a process of Dask: by the name of a run, the server of each of its threads."""
 
 _ENDED: set[str] = set()
@@ -97,7 +97,7 @@ def run_here(name: str, request: Message, text: str | None) -> Message:
     """Return the answer to a request of a run; called in a process of Dask."""
     if name in _ENDED:
         return {}
-    worker = _SERVERS.setdefault(name, {}).setdefault(threading.get_ident(), Worker())
+    worker = _SERVERS.setdefault(name, {}).setdefault(threading.get_ident(), BenchWorker())
     task = Task(**request, text=None if text is None else lambda: text)
     return worker.run(task)
 

@@ -41,7 +41,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (POLICIES, OBJECTIVES, ADAPTERS)
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class BenchMethod:
     """A public function: how it is called, what is kept of its answer, and whether it draws from a seed.
 
     ``modules`` are those that it hangs on, with all that these import.
@@ -99,10 +99,10 @@ def _kept_of_bound(bound: float) -> Outcome:
 OF_POLICIES = tuple(sorted({entry.module for entry in POLICIES.builtin.values()}))
 """The modules of the policies, which are imported by name."""
 
-METHODS: Mapping[str, Method] = {
-    "solve": Method(coalloc.solve, _kept_of_result, ("coalloc.api.solving",)),
-    "simulate": Method(coalloc.simulate, _kept_of_run, ("coalloc.api.simulating", *OF_POLICIES)),
-    "lower_bound": Method(coalloc.lower_bound, _kept_of_bound, ("coalloc.api.solving",), takes_seed=False),
+METHODS: Mapping[str, BenchMethod] = {
+    "solve": BenchMethod(coalloc.solve, _kept_of_result, ("coalloc.api.solving",)),
+    "simulate": BenchMethod(coalloc.simulate, _kept_of_run, ("coalloc.api.simulating", *OF_POLICIES)),
+    "lower_bound": BenchMethod(coalloc.lower_bound, _kept_of_bound, ("coalloc.api.solving",), takes_seed=False),
 }
 """Every method by name."""
 

@@ -64,7 +64,7 @@ READING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class ReportFindings:
     """Findings of a report about the rows of one benchmark."""
 
     name: str
@@ -111,7 +111,7 @@ class Findings:
         return tables | {"Samples": _sample_table(self.rows, SAMPLE_COLUMNS)}
 
 
-def findings(store: Store, name: str | None = None) -> Findings:
+def findings(store: Store, name: str | None = None) -> ReportFindings:
     """Return what a store has of a specification; None: the one that was run last."""
     names = store.names()
     if not names or (name is not None and name not in names):
@@ -119,10 +119,10 @@ def findings(store: Store, name: str | None = None) -> Findings:
         wanted = "" if name is None else f" {shown(name)}"
         raise CoallocError(f"{visible(str(store.path))}: contains no benchmark{wanted}; available: {there}")
     chosen = name or names[0]
-    return Findings(chosen, f"coalloc bench run {store.source(chosen)}", tuple(store.rows(chosen)))
+    return ReportFindings(chosen, f"coalloc bench run {store.source(chosen)}", tuple(store.rows(chosen)))
 
 
-def write_report(found: Findings, folder: Path) -> list[Path]:
+def write_report(found: ReportFindings, folder: Path) -> list[Path]:
     """Write all files of a report into a folder, which is made where it is missing; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = {name: figure for name, draw in FIGURES.items() if (figure := draw(found.rows)) is not None}
@@ -140,7 +140,7 @@ def write_report(found: Findings, folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
-def _markdown_page(found: Findings, pictures: Sequence[str]) -> str:
+def _markdown_page(found: ReportFindings, pictures: Sequence[str]) -> str:
     facts = "\n".join(f"- {name}: {text}" for name, text in found.facts)
     warnings = [f"**{warning}**" for warning in found.warnings]
     tables = {title: markdown(table) for title, table in found.tables.items()}
@@ -149,7 +149,7 @@ def _markdown_page(found: Findings, pictures: Sequence[str]) -> str:
     return "\n\n".join([*head, *(part for title, text in tables.items() for part in (f"## {title}", text))]) + "\n"
 
 
-def _summary_csv(found: Findings) -> str:
+def _summary_csv(found: ReportFindings) -> str:
     table = found.tables["Summary"]
     return csv_of(table.heads, [dict(zip(table.heads, line, strict=True)) for line in table.lines])
 

@@ -27,7 +27,7 @@ S = TypeVar("S", bound=Runnable)
 
 
 @dataclass(slots=True)
-class Progress:
+class BenchProgress:
     """Progress of a run: samples planned, kept from before, run now; and the state of all samples in the store."""
 
     planned: int
@@ -54,7 +54,7 @@ class Progress:
         )
 
 
-Report = Callable[[S, Outcome, Progress], None]
+Report = Callable[[S, Outcome, BenchProgress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def run_plan(
     workers: Callable[[], Workers],
     choices: Choices = Choices(),
     report: Report[Sample] = lambda *_: None,
-) -> Progress:
+) -> BenchProgress:
     """Run what the store at ``path`` lacks of a plan; return where it is.
 
     At Ctrl-C, or SIGTERM, what has ended until then is in the store. ``workers`` is only called where
@@ -83,7 +83,7 @@ def run_plan(
         The store is in use, cannot be written, or is none.
     """
     with held(path), Store(path) as store, _terminable():
-        run = _Session(store, workers, report, Progress(len(plan.samples)))
+        run = _Session(store, workers, report, BenchProgress(len(plan.samples)))
         keys = _keys(plan, store, choices)
         missing = run.missing(plan.samples, keys, choices.retry)
         keys |= {sample.content: sample.key for sample in missing}
@@ -94,14 +94,14 @@ def run_plan(
 
 def run_calls(
     calls: Sequence[S], path: Path, workers: Callable[[], Workers], report: Report[S] = lambda *_: None
-) -> Progress:
+) -> BenchProgress:
     """Run those of a script's calls, in their order, that the store at ``path`` lacks; return where it is.
 
     Calls that ended by themselves without a result (``error``, ``crashed``) are tried again; those that
     were killed at a limit are not. Interrupts and errors: :func:`run_plan`.
     """
     with held(path), Store(path) as store, _terminable():
-        run = _Session(store, workers, report, Progress(len(calls)))
+        run = _Session(store, workers, report, BenchProgress(len(calls)))
         return run.complete(run.missing(calls, {call.content: call.key for call in calls}, CRASHED))
 
 
@@ -133,7 +133,7 @@ class _Session(Generic[S]):
     store: Store
     workers: Callable[[], Workers]
     report: Report[S]
-    progress: Progress
+    progress: BenchProgress
 
     def missing(self, samples: Sequence[S], keys: Mapping[str, str], retry: Collection[str]) -> list[S]:
         """Count what the store has under these keys (by content), and return the samples that are to be run."""
@@ -148,7 +148,7 @@ class _Session(Generic[S]):
                 self.progress.count(status)
         return missing
 
-    def complete(self, missing: Sequence[S]) -> Progress:
+    def complete(self, missing: Sequence[S]) -> BenchProgress:
         """Run what is missing, until it is done or interrupted."""
         try:
             if missing:

@@ -37,7 +37,7 @@ class Workers(Protocol):
         """End whatever runs still."""
 
 
-class Worker:
+class BenchWorker:
     """One server and the pipes to it."""
 
     def __init__(self) -> None:
@@ -133,8 +133,8 @@ class LocalWorkers:
     """So many workers on this machine, each with one sample at a time."""
 
     def __init__(self, number: int) -> None:
-        self._workers = [Worker() for _ in range(number)]
-        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        self._workers = [BenchWorker() for _ in range(number)]
+        self._idle: SimpleQueue[BenchWorker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
 

@@ -14,7 +14,7 @@ from operator import attrgetter
 import numpy as np
 
 from coalloc.checker.processor_sets import Floats
-from coalloc.checker.rows import Rows
+from coalloc.checker.rows import CheckedRows
 from coalloc.checker.rule import Case, Rule, Violation, seconds
 from coalloc.checker.totals import totals_over_time
 from coalloc.instance import Instance, Job, Link, NodeGroup, visible
@@ -34,7 +34,7 @@ def _made(case: Case, named: _NamedParts) -> tuple[Floats, Floats] | None:
     return _progress(case.rows, case.loads, case.instance.platform.links, named) if case.links == "shared" else None
 
 
-def _named_parts(rows: Rows, instance: Instance) -> _NamedParts:
+def _named_parts(rows: CheckedRows, instance: Instance) -> _NamedParts:
     """Return the parts of the rows whose jobs name times."""
     groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
     parts: _NamedParts = {}
@@ -130,7 +130,7 @@ def _progress_violation(
     yield Violation("duration", (placement.job,), "", placement.end, progress, 1, sentence)
 
 
-def _progress(rows: Rows, loads: Floats, network: Sequence[Link], named: _NamedParts) -> tuple[Floats, Floats]:
+def _progress(rows: CheckedRows, loads: Floats, network: Sequence[Link], named: _NamedParts) -> tuple[Floats, Floats]:
     """Return the integral of ``1/Te(t)`` from start to end, and the highest ``1/Te(t)`` (1/s), per row.
 
     Rows that load the same links meet the same SC, so it is computed once for all of them. Where nobody
@@ -159,7 +159,7 @@ def _progress(rows: Rows, loads: Floats, network: Sequence[Link], named: _NamedP
     return progress, fastest
 
 
-def _parts(rows: Rows) -> tuple[Floats, Floats]:
+def _parts(rows: CheckedRows) -> tuple[Floats, Floats]:
     """Return ``Tb * sigma * SP`` and ``Tb * (1 - sigma)`` of each row, s; SC stretches only the second."""
     base_time = rows.column("base_time", math.nan)
     share = rows.column("processing_share", math.nan)

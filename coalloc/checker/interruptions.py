@@ -8,7 +8,7 @@ import numpy as np
 
 from coalloc.checker.outages import nodes_of
 from coalloc.checker.processor_sets import Spans, common, processor_texts
-from coalloc.checker.rows import Rows
+from coalloc.checker.rows import CheckedRows
 from coalloc.checker.rule import Case, Rule, Violation, seconds
 from coalloc.instance import visible
 from coalloc.schedule import Failure, InterruptedRun
@@ -43,7 +43,7 @@ def _unknown_nodes(case: Case) -> Iterator[Violation]:
             yield Violation("unknown-node", (), name, failure.start, len(unknown), 0, sentence)
 
 
-def _failed(rows: Rows, failure: Failure) -> Spans:
+def _failed(rows: CheckedRows, failure: Failure) -> Spans:
     """Return the processors of the nodes that fail."""
     groups, found = rows.groups, []
     for c, name in enumerate(groups.cluster_names):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.checker.processor_sets import Floats, Ints, counting, first_and_last_nodes
-from coalloc.checker.rows import Rows
+from coalloc.checker.rows import CheckedRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class NodeUse:
     tasks: Ints
 
 
-def node_use(rows: Rows, chosen: NDArray[np.bool_], is_tight: NDArray[np.bool_]) -> NodeUse:
+def node_use(rows: CheckedRows, chosen: NDArray[np.bool_], is_tight: NDArray[np.bool_]) -> NodeUse:
     """Return on which nodes of some groups the chosen rows have tasks."""
     sets, groups = rows.sets, rows.groups
     row = np.flatnonzero(chosen)
@@ -48,7 +48,7 @@ def node_use(rows: Rows, chosen: NDArray[np.bool_], is_tight: NDArray[np.bool_])
     return NodeUse(row[is_first], node[is_first], group[is_first], tasks)
 
 
-def full_nodes(rows: Rows, use: NodeUse, amount: Floats, limits: Floats) -> Iterator[tuple[str, int, Floats]]:
+def full_nodes(rows: CheckedRows, use: NodeUse, amount: Floats, limits: Floats) -> Iterator[tuple[str, int, Floats]]:
     """Yield the nodes of which rows can take more than there is at some time: few of many.
 
     Of each its name, its group, and what each row takes there. ``amount`` is what rows take and ``limits``

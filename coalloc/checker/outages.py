@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from coalloc.checker.processor_sets import Groups, Ints, Spans, common, processor_texts
-from coalloc.checker.rows import Rows
+from coalloc.checker.rows import CheckedRows
 from coalloc.checker.rule import Case, Rule, Violation, counted, listed, seconds
 from coalloc.instance import visible
 from coalloc.instance.processor_names import Range
@@ -55,7 +55,7 @@ def nodes_of(groups: Groups, of_cluster: Ints, ranges: Sequence[Range]) -> Spans
     return sorted(spans)
 
 
-def _outages_of_group(rows: Rows, windows: Sequence[Window], group: int) -> Iterator[Violation]:
+def _outages_of_group(rows: CheckedRows, windows: Sequence[Window], group: int) -> Iterator[Violation]:
     """Yield a violation for each time from which on jobs hold more of a group than outages leave of it."""
     sets, capacity = rows.sets, int(rows.groups.count[group] * rows.groups.cores[group])
     sizes = np.bincount(sets.holder, np.where(sets.group == group, sets.stop - sets.first, 0), len(sets.sizes))

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from coalloc.checker.processor_sets import Ints, Sets, common, counting, processor_texts
-from coalloc.checker.rows import Rows
+from coalloc.checker.rows import CheckedRows
 from coalloc.checker.rule import Case, Rule, Violation, listed, seconds
 from coalloc.instance import visible
 
@@ -50,7 +50,7 @@ def _overlaps(case: Case) -> Iterator[Violation]:
         yield Violation("overlap", jobs, ", ".join(where), start, 2, 1, sentence)
 
 
-def _are_disjoint(rows: Rows) -> bool:
+def _are_disjoint(rows: CheckedRows) -> bool:
     """Return whether no two rows hold a processor at once; False also where rows are wide, and others have to say.
 
     Of the rows that hold a processor, in the order of their begins, each must end before the next one begins.
@@ -80,7 +80,7 @@ def _follow(begin: Ints, finish: Ints, rank: Ints, first: Ints, stop: Ints) -> b
     return not ((processor[1:] == processor[:-1]) & (finish[row[:-1]] > begin[row[1:]])).any()
 
 
-def _pairs(rows: Rows) -> set[Pair]:
+def _pairs(rows: CheckedRows) -> set[Pair]:
     """Return the pairs of rows that overlap.
 
     Rows are swept in the order of time, ends first. Busy processors are the bits of an integer, so that a
@@ -128,7 +128,7 @@ class _Bits(dict[int, int]):
         return bits
 
 
-def _events(rows: Rows) -> Iterator[tuple[int, int, bool]]:
+def _events(rows: CheckedRows) -> Iterator[tuple[int, int, bool]]:
     """Yield row, set and whether the row ends, for each row that lasts when it begins and when it ends, in order."""
     lasting = np.flatnonzero(rows.begin < rows.finish)
     order = np.argsort(np.concatenate([2 * rows.begin[lasting] + 1, 2 * rows.finish[lasting]]), kind="stable")
@@ -138,7 +138,7 @@ def _events(rows: Rows) -> Iterator[tuple[int, int, bool]]:
         yield from zip(row.tolist(), rows.held[row].tolist(), (chosen >= len(lasting)).tolist(), strict=True)
 
 
-def _pairs_with_longest(rows: Rows) -> set[Pair]:
+def _pairs_with_longest(rows: CheckedRows) -> set[Pair]:
     """Return the pairs of each row that begins on busy processors and those that hold these longest."""
     until = np.zeros(rows.groups.num_processors, dtype=np.int64)
     holder = np.zeros(rows.groups.num_processors, dtype=np.int64)

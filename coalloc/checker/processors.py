@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from coalloc.checker.processor_sets import Groups, Ints, Spans, first_and_last_nodes
-from coalloc.checker.rows import Rows, tasks_by_cluster
+from coalloc.checker.rows import CheckedRows, tasks_by_cluster
 from coalloc.checker.rule import Case, Rule, Violation, counted
 from coalloc.instance import visible
 from coalloc.instance.processor_names import Range
@@ -108,7 +108,7 @@ def _scopes(case: Case) -> Iterator[Violation]:
         yield Violation("scope", (placement.job,), "", placement.start, int(parts[row]), 1, sentence)
 
 
-def _num_nodes(rows: Rows) -> Ints:
+def _num_nodes(rows: CheckedRows) -> Ints:
     """Return how many nodes each set has processors of."""
     sets = rows.sets
     first, last = first_and_last_nodes(sets, rows.groups)

@@ -8,7 +8,7 @@ import numpy as np
 
 from coalloc.checker.node_use import full_nodes, node_use
 from coalloc.checker.processor_sets import Floats, Ints
-from coalloc.checker.rows import Rows, tasks_by_cluster
+from coalloc.checker.rows import CheckedRows, tasks_by_cluster
 from coalloc.checker.rule import Case, Rule, Violation, listed
 from coalloc.checker.totals import excesses
 from coalloc.instance import Platform, visible
@@ -57,7 +57,7 @@ def _limits(case: Case) -> Iterator[Violation]:
             yield Violation("limit", excess.jobs, limit.name, excess.start, excess.peak, limit.capacity, sentence)
 
 
-def _amounts(rows: Rows, name: str) -> tuple[Floats, Floats]:
+def _amounts(rows: CheckedRows, name: str) -> tuple[Floats, Floats]:
     """Return what the job of each row takes of a resource as a whole, and what each of its tasks takes."""
     whole = rows.column("resources", 0.0, lambda amounts: amounts.get(name, 0.0))
     return whole, rows.column("task_resources", 0.0, lambda amounts: amounts.get(name, 0.0))
@@ -69,7 +69,7 @@ def _taken(whole: Floats, each: Floats, tasks: Ints) -> Floats:
 
 
 def _taken_on_nodes(
-    rows: Rows, platform: Platform, name: str, whole: Floats, each: Floats
+    rows: CheckedRows, platform: Platform, name: str, whole: Floats, each: Floats
 ) -> Iterator[tuple[str, float, Floats]]:
     """Yield the name of each node of which more may be taken than it has of a resource, what it has, and the rows'."""
     capacities = [group.resources.get(name, 0.0) for cluster in platform.clusters for group in cluster.nodes]

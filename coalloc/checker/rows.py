@@ -21,7 +21,7 @@ from coalloc.schedule import Placement, Schedule
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class CheckedRows:
     """The running jobs (the first ``num_running`` rows), then interrupted runs and the placements, as columns.
 
     ``jobs`` holds None where ``is_unknown``: the instance has no such job, or no such mode of it. ``slowdown`` is SP,
@@ -75,7 +75,7 @@ class Rows:
         return numbers
 
 
-def rows_of(instance: Instance, schedule: Schedule) -> Rows:
+def rows_of(instance: Instance, schedule: Schedule) -> CheckedRows:
     """Return running jobs, which hold their nodes from 0 or later, interrupted runs and placements as columns."""
     running, placements = instance.running, schedule.runs
     jobs, groups = _jobs(instance, placements), groups_of(instance.platform)
@@ -86,7 +86,7 @@ def rows_of(instance: Instance, schedule: Schedule) -> Rows:
     end = np.concatenate([_column(r.end for r in running), column(placements, "end")])
     base = instance.time_base
     instants, index = base.merged(np.concatenate([start, end]))
-    return Rows(
+    return CheckedRows(
         placements=placements,
         num_running=len(running),
         ids=[*(r.job.id for r in running), *column(placements, "job")],
@@ -146,7 +146,7 @@ def _slowdowns(sets: Sets, groups: Groups) -> Floats:
     return np.where(sets.is_known & (sets.sizes > 0), slowdowns, np.nan)
 
 
-def tasks_by_cluster(rows: Rows) -> Ints:
+def tasks_by_cluster(rows: CheckedRows) -> Ints:
     """Return how many processors of each set are in each cluster, shape ``(num_sets, num_clusters)``."""
     sets, num_clusters = rows.sets, len(rows.groups.cluster_names)
     cell = sets.holder * num_clusters + rows.groups.cluster[sets.group]
@@ -154,7 +154,7 @@ def tasks_by_cluster(rows: Rows) -> Ints:
     return counts.astype(np.int64).reshape(-1, num_clusters)
 
 
-def link_loads(rows: Rows, instance: Instance) -> Floats:
+def link_loads(rows: CheckedRows, instance: Instance) -> Floats:
     """Return the load of every row on every link, MB/s, shape ``(num_rows, num_links)``.
 
     With t of n tasks on one side of a link: ``t * PTBW * (n - t)/(n - 1)``. Tasks are those placed

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from coalloc.checker import shared_nodes
 from coalloc.checker.processor_sets import Floats
-from coalloc.checker.rows import Rows, link_loads, rows_of
+from coalloc.checker.rows import CheckedRows, link_loads, rows_of
 from coalloc.instance import Instance, visible
 from coalloc.schedule import Schedule
 
@@ -87,7 +87,7 @@ class Case:
     found: list[Violation] = field(default_factory=list)
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> CheckedRows:
         """The running jobs and the placements as columns."""
         return rows_of(self.instance, self.schedule)
 

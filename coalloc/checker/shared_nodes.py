@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from coalloc.checker.processor_sets import Floats
-from coalloc.checker.rows import Rows
+from coalloc.checker.rows import CheckedRows
 from coalloc.instance import Instance, Job, LocalUser
 from coalloc.instance.rounding import capacity_limit
 
@@ -75,7 +75,7 @@ class _Node:
     pages: bool = False
 
 
-def rows_of(instance: Instance, rows: Rows, loads: Floats) -> list[Row]:
+def rows_of(instance: Instance, rows: CheckedRows, loads: Floats) -> list[Row]:
     """Return the placements; there are no running jobs on time-shared nodes."""
     node_of, found = instance.platform.processor_node, []
     for row, placement, job in rows.placed(np.ones(len(rows.ids), dtype=bool)):

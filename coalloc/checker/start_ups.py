@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from coalloc.checker.processor_sets import Ints
-from coalloc.checker.rows import Rows, tasks_by_cluster
+from coalloc.checker.rows import CheckedRows, tasks_by_cluster
 from coalloc.checker.rule import Case, Rule, Violation, seconds
 from coalloc.instance import PowerStates, visible
 from coalloc.instance.power import known_power_states
@@ -35,7 +35,7 @@ def _start_ups(case: Case) -> Iterator[Violation]:
                 yield Violation("start-up", (placement.job,), where, placement.start, waited, limit, sentence)
 
 
-def _coming_on(rows: Rows, members: Ints, states: PowerStates) -> Iterator[tuple[int, float]]:
+def _coming_on(rows: CheckedRows, members: Ints, states: PowerStates) -> Iterator[tuple[int, float]]:
     """Yield the rows for which a cluster, on which the ``members`` run, comes on, and when it can begin to start up, s.
 
     It can once it is off, for a job that has arrived and has not started: this one, or one that starts later.

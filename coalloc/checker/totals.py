@@ -9,14 +9,14 @@ from itertools import islice
 import numpy as np
 
 from coalloc.checker.processor_sets import Floats, Ints
-from coalloc.checker.rows import Rows
+from coalloc.checker.rows import CheckedRows
 from coalloc.checker.rule import seconds
 
 NAMED_JOBS = 1_000
 """Jobs that one violation of a link, or of a node's memory, names at most."""
 
 
-def totals_over_time(rows: Rows, load: Floats) -> tuple[Floats, Floats]:
+def totals_over_time(rows: CheckedRows, load: Floats) -> tuple[Floats, Floats]:
     """Return the sum of what rows require from each point in time on, and how much of it may be rounding error."""
     lasting = np.flatnonzero((load > 0.0) & (rows.begin < rows.finish))
     totals = np.cumsum(_changes(rows, lasting, load[lasting]))
@@ -24,7 +24,7 @@ def totals_over_time(rows: Rows, load: Floats) -> tuple[Floats, Floats]:
     return totals, noise
 
 
-def _changes(rows: Rows, chosen: Ints, weights: Floats) -> Floats:
+def _changes(rows: CheckedRows, chosen: Ints, weights: Floats) -> Floats:
     """Return the change at each point in time when each chosen row adds its weight from begin to finish."""
     num_instants = len(rows.instants)
     added = np.bincount(rows.begin[chosen], weights, num_instants)
@@ -47,7 +47,7 @@ class Excess:
         return f"from {seconds(self.start)} to {seconds(self.end)}"
 
 
-def excesses(rows: Rows, load: Floats, limit: float) -> Iterator[Excess]:
+def excesses(rows: CheckedRows, load: Floats, limit: float) -> Iterator[Excess]:
     """Yield each period in which the rows together require more than ``limit``.
 
     Periods in which only running jobs require something are not the schedule's error, and are left out.
@@ -65,7 +65,7 @@ def excesses(rows: Rows, load: Floats, limit: float) -> Iterator[Excess]:
         yield Excess(start, end, float(totals[peak]), tuple(rows.ids[row] for row in active))
 
 
-def _active_at(rows: Rows, chosen: Ints, peaks: Sequence[int]) -> Iterator[list[int]]:
+def _active_at(rows: CheckedRows, chosen: Ints, peaks: Sequence[int]) -> Iterator[list[int]]:
     """Yield which of the chosen rows are active at each peak, by start; ``peaks`` are in order."""
     coming = chosen[np.argsort(rows.begin[chosen], kind="stable")].tolist()[::-1]
     leaving = chosen[np.argsort(rows.finish[chosen], kind="stable")].tolist()[::-1]

@@ -13,7 +13,7 @@ import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import ONLY_TRACES, platform_of_trace, read_instance, trace_format
 from coalloc.cli.options import OUTPUT, Broken, Json, Quiet
-from coalloc.cli.output import Written, check_writable, note, say, say_json
+from coalloc.cli.output import WrittenFiles, check_writable, note, say, say_json
 from coalloc.cli.studying import policies_of
 from coalloc.cli.tables import keep_rows, write_table
 
@@ -274,7 +274,7 @@ def audit(
         return ExitCode.DONE
     if trace_format(trace) is None:
         found = replace(found, source=replace(found.source, file=trace))
-    written = Written()
+    written = WrittenFiles()
     written.write_all(
         {
             "table": (output, partial(write_table, found.table)),

@@ -29,7 +29,7 @@ def model_format(path: Path) -> str:
     return extension
 
 
-class Labels:
+class ModelLabels:
     """The names of rows and columns: those of the model in letters, digits and underscores, each once, not too long.
 
     Names of jobs may hold anything, and may differ in nothing but what a file cannot show.
@@ -54,5 +54,5 @@ def write_model(model: ConcreteModel, path: Path) -> None:
     name = f"model.{model_format(path)}"
     with TemporaryDirectory() as folder:
         file = Path(folder) / name
-        model.write(str(file), io_options={"labeler": Labels()})
+        model.write(str(file), io_options={"labeler": ModelLabels()})
         write_atomically(path, file.read_bytes())

@@ -138,7 +138,7 @@ def make_folder(option: str, folder: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFiles:
     """Results of writing files: a name and a path for each file written, a line for each that could not be written."""
 
     fields: list[tuple[str, str]] = field(default_factory=list)

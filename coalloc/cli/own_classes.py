@@ -35,7 +35,7 @@ PACKAGE = "coalloc."
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ObjectKind:
     """Kind of object that an option of the shell takes: its name, the accepted types, and the requirement in words."""
 
     option: str
@@ -52,12 +52,14 @@ class Kind:
         return hasattr(found, self.method) if self.method else issubclass(found, self.types)
 
 
-POLICY = Kind("--policy", "policies", (Policy, Broker), f"is not a policy: it must have {RUNNABLE}", "decide")
-ORDER = Kind("queue order", "queue orders", (QueueOrder,), f"is not a queue order: it must have {ORDERING}", "key")
-OBJECTIVE = Kind(
+POLICY = ObjectKind("--policy", "policies", (Policy, Broker), f"is not a policy: it must have {RUNNABLE}", "decide")
+ORDER = ObjectKind(
+    "queue order", "queue orders", (QueueOrder,), f"is not a queue order: it must have {ORDERING}", "key"
+)
+OBJECTIVE = ObjectKind(
     "--objective", "objectives", (Objective,), f"is not an objective: it must be a {RegularObjective.__name__}"
 )
-CONSTRAINT = Kind(
+CONSTRAINT = ObjectKind(
     "--constraint", "constraints", (Constraint,), f"is not a constraint: it must be a {Constraint.__name__}"
 )
 
@@ -115,12 +117,12 @@ def own_constraint(text: str) -> Constraint:
     return made
 
 
-def _parts(text: str, kind: Kind) -> tuple[str, dict[str, Any]]:
+def _parts(text: str, kind: ObjectKind) -> tuple[str, dict[str, Any]]:
     name, *pairs = text.split()
     return name, parameters_of(pairs, kind.option)
 
 
-def _own(kind: Kind, text: str, options: Mapping[str, Any]) -> Any:
+def _own(kind: ObjectKind, text: str, options: Mapping[str, Any]) -> Any:
     """Return what a class makes of options; the module is looked for in the current folder first.
 
     Raises :class:`CoallocError` with what is wrong, in one line.
@@ -205,7 +207,7 @@ def _files_of(found: object) -> set[str | None]:
     return {getattr(module, "__file__", None) for module in modules}
 
 
-def _imported(name: str, kind: Kind) -> ModuleType:
+def _imported(name: str, kind: ObjectKind) -> ModuleType:
     """Return a module by name."""
     folder = os.getcwd()
     if folder not in sys.path:
@@ -222,7 +224,7 @@ def _imported(name: str, kind: Kind) -> ModuleType:
         raise CoallocError(f"{kind.option}: module {quoted(name)} cannot be imported: {_described(error)}") from error
 
 
-def _class_in(module: ModuleType, name: str, kind: Kind) -> Any:
+def _class_in(module: ModuleType, name: str, kind: ObjectKind) -> Any:
     """Return a class of a module by name."""
     found = getattr(module, name, None)
     if inspect.isclass(found):

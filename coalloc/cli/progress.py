@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from coalloc.bench.outcomes import Outcome
     from coalloc.bench.plan import Sample
-    from coalloc.bench.running import Progress as BenchProgress
-    from coalloc.bench.running import Report
+    from coalloc.bench.running import BenchProgress, Report
     from coalloc.simulator.engine import Position
     from coalloc.solvers.result import TracePoint
 

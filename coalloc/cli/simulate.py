@@ -18,7 +18,7 @@ from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import ONLY_TRACES, platform_of_trace, read_instance, trace_format
 from coalloc.cli.measuring import After, Before, Epoch, Grouped, Measuring, TimeZone, groups_text
 from coalloc.cli.options import OUTPUT, Broken, GanttFile, Json, Quiet, ScheduleFile
-from coalloc.cli.output import Written, check_writable, note, say, say_fields, say_json
+from coalloc.cli.output import WrittenFiles, check_writable, note, say, say_fields, say_json
 from coalloc.cli.pairs import parameters_of
 from coalloc.cli.progress import shown_run
 from coalloc.cli.tables import write_table
@@ -347,9 +347,9 @@ def _writers(run: SimulationResult, quiet: bool, every: float | None) -> dict[st
     }
 
 
-def _write(files: Mapping[str, Path | None], writers: Mapping[str, Writer]) -> Written:
+def _write(files: Mapping[str, Path | None], writers: Mapping[str, Writer]) -> WrittenFiles:
     """Write the files that are asked for."""
-    written = Written()
+    written = WrittenFiles()
     for name, path in files.items():
         if path is not None:
             written.write(name, path, writers[name])

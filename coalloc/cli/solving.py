@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.interrupts import finishing
-from coalloc.cli.output import Written, note, say, say_fields
+from coalloc.cli.output import WrittenFiles, note, say, say_fields
 from coalloc.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class ResultFiles:
     certificate: Path | None = None
     unit: Literal["h"] | None = None
 
-    def write(self, instance: Instance, result: SolveResult) -> Written:
+    def write(self, instance: Instance, result: SolveResult) -> WrittenFiles:
         """Write what there is, the pictures last: they can be drawn again."""
-        written = Written()
+        written = WrittenFiles()
         if self.model is not None:
             written.write("model file", self.model, lambda _: None)
         if self.result is not None:

@@ -25,7 +25,7 @@ from coalloc.cli.audit import (
 )
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.options import OUTPUT, Broken, Json, Quiet
-from coalloc.cli.output import Written, check_writable, make_folder, note, say, say_json
+from coalloc.cli.output import WrittenFiles, check_writable, make_folder, note, say, say_json
 from coalloc.cli.tables import keep_rows, text_table, write_table
 
 File = Annotated[
@@ -142,7 +142,7 @@ def whatif(
     except Interrupted as interrupt:
         keep_rows(interrupt, tables["scenarios"], json)
         return ExitCode.DONE
-    written = Written()
+    written = WrittenFiles()
     written.write_all(
         {
             "scenarios": (tables["scenarios"], partial(write_table, found.table)),

@@ -44,7 +44,7 @@ SHORTEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ChartBar:
     """A bar: when (s), and on which rows by name; ``number`` gives its colour, None is grey: it runs already."""
 
     name: str
@@ -65,7 +65,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class ChartBand:
     """The rows of a cluster, and its name as it is shown."""
 
     name: str
@@ -73,7 +73,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class ChartLabel:
     """A text around a point, in pixels."""
 
     x: float
@@ -88,7 +88,7 @@ class Mark:
     boxes: tuple[Box, ...]
     colour: str
     about: str
-    label: Label | None
+    label: ChartLabel | None
 
     @property
     def ink(self) -> str:
@@ -101,7 +101,7 @@ class Chart:
     """Positions of the parts of a chart, in pixels."""
 
     rows: Sequence[str]
-    bars: Sequence[Bar]
+    bars: Sequence[ChartBar]
 
     @cached_property
     def start(self) -> float:
@@ -143,10 +143,10 @@ class Chart:
         return len(self.rows) * self.row_height + max(0, len(self.clusters) - 1) * GAP
 
     @property
-    def bands(self) -> list[Band]:
+    def bands(self) -> list[ChartBand]:
         """The clusters, from the top."""
         return [
-            Band(shortened(name, 16), Box(LEFT, self.tops[rows[0]], WIDTH, len(rows) * self.row_height))
+            ChartBand(shortened(name, 16), Box(LEFT, self.tops[rows[0]], WIDTH, len(rows) * self.row_height))
             for name, rows in self.clusters
         ]
 
@@ -156,11 +156,11 @@ class Chart:
         return unit_for(self.end - self.start)
 
     @property
-    def ticks(self) -> list[Label]:
+    def ticks(self) -> list[ChartLabel]:
         """Round numbers on the axis."""
         length = self.unit.seconds
         return [
-            Label(self.x(number * length), self.height, f"{number:.6g}")
+            ChartLabel(self.x(number * length), self.height, f"{number:.6g}")
             for number in round_numbers(self.start / length, self.end / length)
         ]
 
@@ -173,7 +173,7 @@ class Chart:
         """Return where an instant is."""
         return LEFT + WIDTH * (seconds - self.start) / (self.end - self.start)
 
-    def mark(self, bar: Bar) -> Mark:
+    def mark(self, bar: ChartBar) -> Mark:
         """Return a bar as it is drawn."""
         left, width = self.x(bar.start), max(THINNEST, self.x(bar.end) - self.x(bar.start))
         boxes = tuple(Box(left, top, width, height) for top, height in self.pieces(bar.rows))
@@ -191,12 +191,12 @@ class Chart:
                 first = i
 
 
-def label_of(name: str, boxes: Sequence[Box]) -> Label | None:
+def label_of(name: str, boxes: Sequence[Box]) -> ChartLabel | None:
     """Return where the name of a bar stands: in its highest rectangle, if it fits there."""
     room = max(boxes, key=lambda box: box.height, default=None)
     if room is None or len(name) * LETTER > room.width or room.height < LOWEST:
         return None
-    return Label(room.left + room.width / 2, room.top + room.height / 2, name)
+    return ChartLabel(room.left + room.width / 2, room.top + room.height / 2, name)
 
 
 def round_numbers(low: float, high: float) -> list[float]:
@@ -217,7 +217,7 @@ def in_order(rows: Iterable[str]) -> list[str]:
     return sorted(set(rows), key=lambda row: (natural_order(cluster_of(row)), cluster_of(row), natural_order(row)))
 
 
-def svg(rows: Sequence[str], bars: Sequence[Bar]) -> str | None:
+def svg(rows: Sequence[str], bars: Sequence[ChartBar]) -> str | None:
     """Return the chart of bars on rows, from the top; None where it would be too large, or empty."""
     chart = Chart(rows, bars)
     if not chart.is_moderate:

@@ -170,7 +170,7 @@ class _ByName(Mapping[str, V]):
 # ------------------------------------------------------------------------------ block by block
 
 
-class Filling(Generic[V]):
+class ColumnFilling(Generic[V]):
     """Columns that are filled block by block."""
 
     def __init__(self, cls: type[V]) -> None:
@@ -216,7 +216,7 @@ def gathered(cls: type[V], values: Iterator[V]) -> Sequence[V]:
     block = tuple(islice(values, FEW + 1))
     if len(block) <= FEW:
         return block
-    filling, fields = Filling(cls), _fields(cls)
+    filling, fields = ColumnFilling(cls), _fields(cls)
     while block:
         columns = {name: [*map(operator.attrgetter(name), block)] for name in fields}
         filling.extend(len(block), {n: c for n, c in columns.items() if any(v != fields[n].default for v in c)})

@@ -14,14 +14,14 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
-from coalloc.documents.kinds import Kind
+from coalloc.documents.kinds import FileKind
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 Schema = dict[str, Any]
 
 
-def schema_of(kind: Kind[Any]) -> Schema:
+def schema_of(kind: FileKind[Any]) -> Schema:
     """Return the JSON Schema of a kind of file."""
     schema = _tidy(kind.adapter.json_schema())
     owners = {owner.__name__: owner for owner in _owners(kind.value)}

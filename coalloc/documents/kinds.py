@@ -1,6 +1,6 @@
 """Files of every kind: an envelope of format and version around the fields of a value.
 
-A :class:`Kind` is all that a new kind of file needs; reading, writing and the JSON Schema
+A :class:`FileKind` is all that a new kind of file needs; reading, writing and the JSON Schema
 (:mod:`coalloc.documents.json_schema`) follow from the definition of its value.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import pydantic
 
-from coalloc.documents.columns import FEW, Columns, Filling, many_of
+from coalloc.documents.columns import FEW, ColumnFilling, Columns, many_of
 from coalloc.documents.errors import Fault, InstanceError
 from coalloc.documents.sentences import faults_of, shown
 from coalloc.documents.storage import FILE_LIMIT, FilePath, compressed, read_bytes, write_atomically
@@ -39,7 +39,7 @@ def _no_faults(_: Document) -> list[Fault]:
 
 
 @dataclass(frozen=True)
-class Kind(Generic[V]):
+class FileKind(Generic[V]):
     """A kind of file.
 
     Parameters
@@ -98,7 +98,7 @@ def _document_in(content: bytes, path: FilePath) -> tuple[Document, list[Fault]]
     return document, faults
 
 
-def read_value(path: FilePath, kind: Kind[V], limit: int = FILE_LIMIT) -> V:
+def read_value(path: FilePath, kind: FileKind[V], limit: int = FILE_LIMIT) -> V:
     """Return the value of a file; raises :class:`InstanceError` with every fault and its JSON path."""
     content = read_bytes(path, limit)
     if content.count(b"{") > FEW:
@@ -110,18 +110,18 @@ def read_value(path: FilePath, kind: Kind[V], limit: int = FILE_LIMIT) -> V:
     return value_of(document, kind, faults, os.fspath(path))
 
 
-def _filled_document(content: bytes, kind: Kind[Any]) -> Document:
+def _filled_document(content: bytes, kind: FileKind[Any]) -> Document:
     """Return the object that a text holds, with columns for the values of which it has many.
 
     Raises ``ValueError`` or ``OverflowError`` where something is wrong with them, or there are none.
     """
     key, element = many_of(cast(Any, kind.value)) or ("", Value)
-    filling = Filling(element)
+    filling = ColumnFilling(element)
     document = parse_in_blocks(content, key, FEW, filling.add)
     return document | ({key: filling.filled} if key in document else {})
 
 
-def value_of(document: Document, kind: Kind[V], known_faults: list[Fault], source: str | None = None) -> V:
+def value_of(document: Document, kind: FileKind[V], known_faults: list[Fault], source: str | None = None) -> V:
     """Return the value that a document holds, or raise all its faults, with those known before."""
     faults = known_faults + _envelope_faults(document, kind)
     if _is_of_another_kind(document, kind):
@@ -138,7 +138,7 @@ def value_of(document: Document, kind: Kind[V], known_faults: list[Fault], sourc
     return value
 
 
-def _envelope_faults(document: Document, kind: Kind[Any]) -> list[Fault]:
+def _envelope_faults(document: Document, kind: FileKind[Any]) -> list[Fault]:
     """Return what is wrong with format and version."""
     faults = [Fault(key, "is missing") for key in ENVELOPE if key not in document]
     got = document.get("format", kind.format)
@@ -152,13 +152,13 @@ def _envelope_faults(document: Document, kind: Kind[Any]) -> list[Fault]:
     return faults
 
 
-def _is_of_another_kind(document: Document, kind: Kind[Any]) -> bool:
+def _is_of_another_kind(document: Document, kind: FileKind[Any]) -> bool:
     """Return whether a document is another kind of ours: to compare its fields would only confuse."""
     got = document.get("format")
     return isinstance(got, str) and got.startswith(PREFIX) and got != kind.format
 
 
-def write_value(value: V, path: FilePath, kind: Kind[V]) -> None:
+def write_value(value: V, path: FilePath, kind: FileKind[V]) -> None:
     """Write a value as ``.json`` or ``.json.gz``, the same bytes for the same value.
 
     Raises
@@ -173,12 +173,12 @@ def write_value(value: V, path: FilePath, kind: Kind[V]) -> None:
     write_atomically(path, compressed(content) if os.fspath(path).endswith(".gz") else content)
 
 
-def text_of(value: V, kind: Kind[V]) -> Iterator[str]:
+def text_of(value: V, kind: FileKind[V]) -> Iterator[str]:
     """Yield the pieces of the canonical text of a value."""
     return laid_out(_document(value, kind, _objects))
 
 
-def document_of(value: V, kind: Kind[V]) -> Document:
+def document_of(value: V, kind: FileKind[V]) -> Document:
     """Return the canonical document of a value: envelope, head, then its other fields in order.
 
     Defaults are written, so that a file does not change its meaning with a later default; left out
@@ -187,7 +187,7 @@ def document_of(value: V, kind: Kind[V]) -> Document:
     return _document(value, kind, lambda many: [*_objects(many)])
 
 
-def _document(value: V, kind: Kind[V], listed: Callable[[Columns[Any]], object]) -> Document:
+def _document(value: V, kind: FileKind[V], listed: Callable[[Columns[Any]], object]) -> Document:
     """Return the document of a value, in which ``listed`` stands for columns."""
     fields = {key: getattr(value, key) for key in kind.head} | _present_fields(value)
     return {

@@ -52,7 +52,7 @@ PARAMETER = re.compile(r"(?:const )?(\w+) (\*?)(\w+)(?:\[(.+)\])?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class CParameter:
     """A parameter of a function: a number, an array (then with a ``size``), a callback, or an object of the engine."""
 
     name: str
@@ -62,7 +62,7 @@ class Parameter:
     is_written: bool
 
     @classmethod
-    def of(cls, text: str) -> Parameter:
+    def of(cls, text: str) -> CParameter:
         """Return a parameter as the header declares it."""
         found = PARAMETER.match(" ".join(text.split()))
         if found is None:
@@ -117,7 +117,7 @@ class Function:
     """
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[CParameter, ...]
     raw: Any = field(repr=False)
     """The function without any check, for numbers and addresses."""
     free: Any = field(repr=False)
@@ -160,13 +160,13 @@ class Function:
         return InternalError(f"{self.parameters[place].name} of {self.name} {FAULTS[kind]}")
 
 
-class Engine:
+class EngineLibrary:
     """The functions of the engine, as attributes."""
 
     def __init__(self, library: ctypes.CDLL, headers: str) -> None:
         for result, name, parameters in DECLARATION.findall(COMMENT.sub("", headers)):
             raw = getattr(library, name)
-            listed = [] if parameters == "void" else [Parameter.of(text) for text in parameters.split(",")]
+            listed = [] if parameters == "void" else [CParameter.of(text) for text in parameters.split(",")]
             raw.argtypes = [ctypes.c_void_p if p.size or p.is_object else (CALLBACKS | SCALARS)[p.kind] for p in listed]
             raw.restype = SCALARS[" ".join(result.split())]
             maker = name.removesuffix("_new")
@@ -178,7 +178,7 @@ class Engine:
 
 
 @cache
-def engine() -> Engine:
+def engine() -> EngineLibrary:
     """Return the engine, loaded once.
 
     Raises
@@ -194,7 +194,7 @@ def engine() -> Engine:
     sources.restype = ctypes.c_char_p
     if sources().decode() != digest():
         raise CoallocError(f"the compiled engine was built from other sources than those in {SOURCES}; {ADVICE}")
-    return Engine(library, "".join(file.read_text(encoding="utf-8") for file in sorted(SOURCES.glob("*.h"))))
+    return EngineLibrary(library, "".join(file.read_text(encoding="utf-8") for file in sorted(SOURCES.glob("*.h"))))
 
 
 def digest() -> str:

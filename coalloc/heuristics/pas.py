@@ -24,8 +24,8 @@ from coalloc.rules.orders import FIXED_ORDERS, ordered
 from coalloc.rules.selection import selected
 from coalloc.simulator.policy import Start, State
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.packages.placing import Placed, place_package
-from coalloc.solvers.packages.search import Work
+from coalloc.solvers.packages.placing import PlacedPackage, place_package
+from coalloc.solvers.packages.search import WorkLeft
 
 Selection = Literal["fcfs", "sjf", "bjf", "fpfs", "spt", "lpt"]
 PackageModel = Literal["pas", "cbs", "jpr"]
@@ -88,7 +88,7 @@ class Pas:
         is_fpfs = self.selection == "fpfs"
         queue = ordered(state.queue, FIXED_ORDERS["fcfs" if is_fpfs else self.selection])
         package = selected(queue, sum(state.free), self.skip or is_fpfs)
-        work, is_proven = Work(self.work_limit), True
+        work, is_proven = WorkLeft(self.work_limit), True
         starts: list[Start] = []
         for size in range(len(package), 0, -1):
             problem = self._problem(state, package[:size])
@@ -109,7 +109,7 @@ class Pas:
         problem = discretise(snapshot_of_now(state, package), None, links=links)
         return replace(problem, classes=tuple(state.classes))
 
-    def _placed(self, state: State, problem: Problem, work: Work) -> Placed:
+    def _placed(self, state: State, problem: Problem, work: WorkLeft) -> PlacedPackage:
         """Return the best package found, no job of which would run into a closing by its estimate.
 
         A class that is not there until a job has ended in its mode is none for that job, and the package is placed
@@ -129,7 +129,7 @@ class Pas:
             barring = Barring(problem, barred)
             tried = replace(problem, constraints=(*problem.constraints, barring))
             if any(shortage(tried.allocations, job) for job in tried.jobs):
-                return Placed(None, 0.0, is_proven=is_first)
+                return PlacedPackage(None, 0.0, is_proven=is_first)
             placed = place_package(tried, self.allocation, work)
             late = {(j, g) for j, mode in enumerate(placed.modes or ()) for g in _late(mode, open_for)}
             if not late:
@@ -138,7 +138,7 @@ class Pas:
         admission = Admission(state)
         for job, mode in zip(problem.jobs, placed.modes or (), strict=False):
             if not admission.admits_counts(job, mode.allocation, mode.execution_time):
-                return Placed(None, 0.0, is_proven=False)
+                return PlacedPackage(None, 0.0, is_proven=False)
         return replace(placed, is_proven=placed.is_proven and is_first)
 
     def tally(self) -> Mapping[str, int]:

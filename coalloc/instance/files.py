@@ -13,7 +13,7 @@ import os
 
 from coalloc.documents.arguments import public
 from coalloc.documents.errors import Fault
-from coalloc.documents.kinds import Document, Kind, load_document, read_value, text_of, value_of, write_value
+from coalloc.documents.kinds import Document, FileKind, load_document, read_value, text_of, value_of, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
 from coalloc.documents.values import Text, Value, value
 from coalloc.instance.consistency import platform_faults, workload_faults
@@ -40,9 +40,9 @@ class _PlatformHolder(Value):
 
 
 VERSIONS = (1, 2, 3)
-INSTANCE = Kind("instance", Instance, ("name", "platform", "jobs"), _instance_faults, VERSIONS)
-PLATFORM = Kind("platform", Platform, ("clusters",), platform_faults, VERSIONS)
-HELD_PLATFORM = Kind("platform", _PlatformHolder, ("platform",), _held_platform_faults, VERSIONS)
+INSTANCE = FileKind("instance", Instance, ("name", "platform", "jobs"), _instance_faults, VERSIONS)
+PLATFORM = FileKind("platform", Platform, ("clusters",), platform_faults, VERSIONS)
+HELD_PLATFORM = FileKind("platform", _PlatformHolder, ("platform",), _held_platform_faults, VERSIONS)
 
 
 def instance_hash(instance: Instance) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from coalloc.models.energy_costs import Costs, costs_of, equal_pairs, unit_of
+from coalloc.models.energy_costs import ClassWatts, costs_of, equal_pairs, unit_of
 from coalloc.models.energy_running import (
     add_running,
     busy_by_running,
@@ -269,7 +269,7 @@ def _busy_after(model: pyo.ConcreteModel) -> dict[int, Any]:
     return busy
 
 
-def _add_objective(model: pyo.ConcreteModel, costs: Costs, busy_after: Mapping[int, Any]) -> None:
+def _add_objective(model: pyo.ConcreteModel, costs: ClassWatts, busy_after: Mapping[int, Any]) -> None:
     """Add (B1) with (B10)."""
     problem: Problem = model.problem
     busy = {g: busy_by_running(model, g) + after for g, after in busy_after.items()}

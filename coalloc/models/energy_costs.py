@@ -28,7 +28,7 @@ SIZE = 64.0
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
+class ClassWatts:
     """Watts of a problem's classes: of a task on each, shape ``(num_classes,)``; extra ones of each switched class.
 
     ``idle`` is what all nodes together draw without a busy core, W; ``tick`` is that of the problem, s.
@@ -48,7 +48,7 @@ class Costs:
         return sum(tasks * watts for tasks, watts in zip(allocation, self.task_watts, strict=True))
 
 
-def costs_of(problem: Problem) -> Costs:
+def costs_of(problem: Problem) -> ClassWatts:
     """Return the costs of a problem whose classes are switched ones.
 
     Raises :class:`CoallocError` where watts are missing, or where a node of several cores draws less with a busy
@@ -69,7 +69,7 @@ def costs_of(problem: Problem) -> Costs:
         if is_switched:
             extra[g] = static - idle
     idle_watts = sum(known_watts(platform.group_of(node))[0] for node in platform.nodes)
-    return Costs(tuple(task_watts), extra, idle_watts, problem.clock.seconds(1))
+    return ClassWatts(tuple(task_watts), extra, idle_watts, problem.clock.seconds(1))
 
 
 def equal_pairs(problem: Problem) -> Iterator[tuple[int, int]]:

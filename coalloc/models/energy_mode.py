@@ -15,7 +15,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.instance.rounding import slots_down, time_tolerance
-from coalloc.models.energy_costs import Costs, costs_of, equal_pairs
+from coalloc.models.energy_costs import ClassWatts, costs_of, equal_pairs
 from coalloc.models.energy_running import (
     add_running,
     busy_by_running,
@@ -70,7 +70,7 @@ def _starts(time_slots: TimeSlots, latest: float) -> Iterator[StartKey]:
                     yield j, p, t
 
 
-def _add_busy_shares(model: pyo.ConcreteModel, costs: Costs) -> dict[int, Any]:
+def _add_busy_shares(model: pyo.ConcreteModel, costs: ClassWatts) -> dict[int, Any]:
     """Add ``y`` of every switched class and slot with (J3), (J4) and (J8).
 
     Return for how many slots each switched class is busy after its running jobs. In the slot in which the last of these
@@ -106,7 +106,7 @@ def _add_busy_shares(model: pyo.ConcreteModel, costs: Costs) -> dict[int, Any]:
     return after
 
 
-def _add_objective(model: pyo.ConcreteModel, costs: Costs, busy_after: Mapping[int, Any]) -> None:
+def _add_objective(model: pyo.ConcreteModel, costs: ClassWatts, busy_after: Mapping[int, Any]) -> None:
     """Add (J1)."""
     problem: Problem = model.problem
     own = pyo.quicksum(costs.joules(problem.modes[j][p]) * x for (j, p, _), x in model.x.items())

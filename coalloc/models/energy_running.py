@@ -11,7 +11,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from coalloc.models.energy_costs import Costs
+from coalloc.models.energy_costs import ClassWatts
 from coalloc.problem import Busy, Problem
 
 
@@ -56,7 +56,7 @@ def add_running(model: pyo.ConcreteModel, least: float, most: float) -> None:
     )
 
 
-def running_watts(model: pyo.ConcreteModel, costs: Costs) -> Any:
+def running_watts(model: pyo.ConcreteModel, costs: ClassWatts) -> Any:
     """Return what the running jobs draw beyond idle watts, W times units, but for static watts of switched classes."""
     problem: Problem = model.problem
     return pyo.quicksum(costs.watts(busy.allocation) * model.until[r] for r, busy in enumerate(problem.busy))

@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 
 from coalloc.models.budgets import add_budget_rows, set_choices
 from coalloc.models.cluster_rows import add_cluster_rows, set_given
-from coalloc.models.spreads import Run, add_spread_rows, set_spreads
+from coalloc.models.spreads import CountedJob, add_spread_rows, set_spreads
 from coalloc.models.time_slots import (
     Term,
     TimeSlots,
@@ -162,7 +162,7 @@ def _add_spreads(model: pyo.ConcreteModel) -> None:
     add_spread_rows(
         model,
         {
-            (j, tasks): Run(
+            (j, tasks): CountedJob(
                 problem.allocations.shape_of(problem.jobs[j], tasks),
                 [pyo.quicksum(counts[j, tasks, c]) for c in clusters],
                 pyo.quicksum(of_shape),

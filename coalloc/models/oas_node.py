@@ -21,7 +21,7 @@ from coalloc.instance import CoallocError, Job
 from coalloc.models.budgets import add_budget_rows, set_choices
 from coalloc.models.cluster_rows import add_cluster_rows, set_given
 from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name, unique
-from coalloc.models.spreads import Run, add_spread_rows, set_spreads
+from coalloc.models.spreads import CountedJob, add_spread_rows, set_spreads
 from coalloc.models.time_slots import TimeSlots, add_scope_rows, chosen, set_parts
 from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Assignment, NotTogetherRow, Problem
@@ -180,7 +180,7 @@ def _add_spreads(model: pyo.ConcreteModel) -> None:
         return [pyo.quicksum(model.Z[run, r] for r in processors) for processors in inside]
 
     spread = {run: job for run, job in model.rigid.items() if problem.allocations.spread(job) is not None}
-    add_spread_rows(model, {run: Run(job, tasks(run), _runs_as(model, run)) for run, job in spread.items()})
+    add_spread_rows(model, {run: CountedJob(job, tasks(run), _runs_as(model, run)) for run, job in spread.items()})
 
 
 def _runs_as(model: pyo.ConcreteModel, j: str) -> Any:

@@ -18,7 +18,7 @@ from coalloc.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CountedJob:
     """A job in one shape, as a model counts it: its tasks in each cluster, and 1 where it runs so."""
 
     job: Job
@@ -26,7 +26,7 @@ class Run:
     runs: Any
 
 
-def add_spread_rows(model: pyo.ConcreteModel, runs: Mapping[Hashable, Run]) -> None:
+def add_spread_rows(model: pyo.ConcreteModel, runs: Mapping[Hashable, CountedJob]) -> None:
     """Add what jobs ask of their tasks in each cluster; keys are what the model calls a job in a shape."""
     problem: Problem = model.problem
     spreads = {key: spread for key, run in runs.items() if (spread := problem.allocations.spread(run.job)) is not None}
@@ -65,7 +65,7 @@ def _listed(problem: Problem, job: Job) -> Sequence[Tasks]:
     return list(problem.allocations.spreads(job, problem.allocations.rooms(job)))
 
 
-def _add_rules(model: pyo.ConcreteModel, name: int, run: Run, spread: Spread) -> None:
+def _add_rules(model: pyo.ConcreteModel, name: int, run: CountedJob, spread: Spread) -> None:
     """Add the rows of a job that states how it is to be spread."""
     rows, clusters = model.spread_rows, range(len(run.tasks))
     size = run.job.tasks if spread.slices is None else run.job.tasks // spread.slices
@@ -85,7 +85,7 @@ def _add_rules(model: pyo.ConcreteModel, name: int, run: Run, spread: Spread) ->
             rows.add(model.uses[name, c] - above <= 0)
 
 
-def _add_choice(model: pyo.ConcreteModel, name: int, run: Run, spreads: Sequence[Tasks]) -> None:
+def _add_choice(model: pyo.ConcreteModel, name: int, run: CountedJob, spreads: Sequence[Tasks]) -> None:
     """Add that a job has one of some spreads."""
     chosen = [model.spread[name, i] for i in range(len(spreads))]
     _add(model, pyo.quicksum(chosen) - run.runs == 0)

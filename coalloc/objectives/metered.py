@@ -26,7 +26,7 @@ class MeteredObjective(Objective):
         return self.worth(metered.total, metered.makespan)
 
 
-class Energy(MeteredObjective):
+class EnergyObjective(MeteredObjective):
     """Energy as :func:`coalloc.energy` computes it with ``idle="always"``."""
 
     name = "energy"
@@ -44,4 +44,4 @@ class EnergyDelayProduct(MeteredObjective):
 
 def metered_objective(name: str) -> MeteredObjective:
     """Return the objective of this name."""
-    return next(objective for objective in (Energy(), EnergyDelayProduct()) if objective.name == name)
+    return next(objective for objective in (EnergyObjective(), EnergyDelayProduct()) if objective.name == name)

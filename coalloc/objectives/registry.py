@@ -12,7 +12,7 @@ from coalloc.instance import CoallocError
 from coalloc.objectives.allocations import CoallocatedJobs, UnmetLevels, UsedClusters
 from coalloc.objectives.completion import Makespan, TotalResponseTime
 from coalloc.objectives.due_dates import MaximumLateness, WeightedTardiness
-from coalloc.objectives.metered import Energy, EnergyDelayProduct
+from coalloc.objectives.metered import EnergyDelayProduct, EnergyObjective
 from coalloc.objectives.objective import Objective, RegularObjective
 from coalloc.objectives.waiting import MeanBoundedSlowdown, MeanWait, TotalWeightedResponseTime
 from coalloc.system.plugins import Registry
@@ -30,7 +30,7 @@ BUILTIN: Mapping[str, Objective] = {
         CoallocatedJobs(),
         UsedClusters(),
         UnmetLevels(),
-        Energy(),
+        EnergyObjective(),
         EnergyDelayProduct(),
     )
 }

@@ -4,7 +4,7 @@ from coalloc.problem.allocation import least_tasks
 from coalloc.problem.allocations import MAX_MODES, Allocations, Links
 from coalloc.problem.blocks import Busy, taken_in_pieces
 from coalloc.problem.choices import Assignment, Mode, NotTogetherRow, SpeedLevel, TimeSumRow
-from coalloc.problem.clock import Clock, Rounding
+from coalloc.problem.clock import Rounding, TickClock
 from coalloc.problem.counting import compositions, numbered
 from coalloc.problem.discretisation import (
     MAX_SLOTS,
@@ -25,7 +25,6 @@ __all__ = [
     "Allocations",
     "Assignment",
     "Busy",
-    "Clock",
     "LinkBandwidth",
     "Links",
     "Mode",
@@ -36,6 +35,7 @@ __all__ = [
     "Rounding",
     "Slot",
     "SpeedLevel",
+    "TickClock",
     "TimeSumRow",
     "compositions",
     "discretise",

@@ -27,7 +27,7 @@ from coalloc.problem.allocation import (
     stocks_of,
 )
 from coalloc.problem.choices import Mode
-from coalloc.problem.clock import Clock
+from coalloc.problem.clock import TickClock
 from coalloc.problem.counting import compositions, num_compositions
 from coalloc.problem.declared import Declared
 from coalloc.problem.execution import (
@@ -58,7 +58,7 @@ class Allocations:
 
     instance: Instance
     classes: tuple[NodeClass, ...]
-    clock: Clock
+    clock: TickClock
     links: Links
     saturation: float
     scope: Scope

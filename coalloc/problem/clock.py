@@ -17,7 +17,7 @@ Ticks = TypeVar("Ticks", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class TickClock:
     """Ticks: slots of ``slot`` seconds, or seconds where it is None; ``base`` says how coarse times are."""
 
     slot: float | None

@@ -19,7 +19,7 @@ from coalloc.problem.declared import told_apart
 from coalloc.problem.lowering import lowered
 from coalloc.problem.problem import Problem
 from coalloc.problem.resources import crowded_nodes
-from coalloc.problem.stated import Stated
+from coalloc.problem.stated import StatedConstraint
 
 EXACT_METHODS = "exact methods, bounds and replay"
 """Name in errors for the methods that a :class:`Problem` is made for."""
@@ -97,7 +97,7 @@ def discretise(
     reserved = reserved_nodes(instance.platform, instance.running, EXACT_METHODS)
     apart = [*reserved, *told_apart(constraints, instance), *({node} for node in crowded_nodes(instance))]
     classes = node_classes(instance.platform, scope, instance.largest_task_memory, apart)
-    kept = (Stated(), *constraints)
+    kept = (StatedConstraint(), *constraints)
     problem = Problem(instance, classes, slot, rounding, links, saturation, scope, base, kept)
     _refuse_unlisted(problem)
     _refuse_split(problem)
@@ -146,7 +146,7 @@ def in_other_slots(problem: Problem, slot: float, rounding: Rounding) -> Problem
         links=problem.links,
         saturation=problem.saturation,
         scope=problem.scope,
-        constraints=[c for c in problem.constraints if not isinstance(c, Stated)],
+        constraints=[c for c in problem.constraints if not isinstance(c, StatedConstraint)],
         base=problem.base,
     )
 
@@ -161,5 +161,5 @@ def discretise_for_energy(
 ) -> Problem:
     """Return :func:`discretise` rounded up, with classes in which it shows which nodes have a busy core."""
     instance.refuse_shared_nodes(EXACT_METHODS)
-    classes, kept = switched_classes(instance.platform, scope), (Stated(),)
+    classes, kept = switched_classes(instance.platform, scope), (StatedConstraint(),)
     return Problem(instance, classes, slot, "up", "strict", saturation, scope, base or instance.time_base, kept)

@@ -77,7 +77,7 @@ class Fixed(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FixedPlace:
     """Fixed part of a job, as searches ask for it: the nodes (by index) that it is within, and its tasks.
 
     None where that is not fixed; ``processors`` are the names that it holds, ``counts`` its tasks on sets of nodes.
@@ -97,7 +97,7 @@ class Fixings(Constraint):
     A start within ``tolerance`` (s) of the fixed one keeps it.
     """
 
-    places: Mapping[str, Place]
+    places: Mapping[str, FixedPlace]
     node_of: Sequence[int]
     tolerance: float
 
@@ -282,7 +282,7 @@ def _nodes_called(platform: Platform, name: str) -> frozenset[int] | None:
     return frozenset(index[node] for node in names) if names and all(node in index for node in names) else None
 
 
-def _place(instance: Instance, fixed: Fixed) -> Place:
+def _place(instance: Instance, fixed: Fixed) -> FixedPlace:
     """Return what is fixed of a job, with the shape that its processors make."""
     platform, job = instance.platform, instance.job_by_id[fixed.job]
     parts = [_nodes_called(platform, name) or frozenset() for name in fixed.within]
@@ -297,4 +297,4 @@ def _place(instance: Instance, fixed: Fixed) -> Place:
     tasks = len(fixed.nodes) or sum(fixed.counts.values()) or None
     if fixed.shape is not None:
         tasks = job.in_shapes[fixed.shape].tasks
-    return Place(fixed.start, nodes, tasks, fixed.nodes or None, counts)
+    return FixedPlace(fixed.start, nodes, tasks, fixed.nodes or None, counts)

@@ -24,7 +24,7 @@ Prefix = tuple[float, tuple[int, ...], int]
 """An effective power, the classes with room that are at least as fast, and that room."""
 
 
-class Columns(NamedTuple):
+class LevelColumns(NamedTuple):
     """The speed levels of all jobs as columns, those of a job together, fastest first.
 
     ``first`` is where those of each job begin (one more at the end). By level: the job, ticks, tasks, and the set of
@@ -133,7 +133,7 @@ class SpeedLevels:
         return tuple(of_jobs)
 
     @cached_property
-    def columns(self) -> Columns:
+    def columns(self) -> LevelColumns:
         """All of them as columns; raises as :attr:`levels` does."""
         num_jobs, number_of = len(self._allocations.jobs), {of: n for n, of in enumerate(self.class_sets)}
         others = ((j, lv.duration, lv.tasks, number_of[lv.classes]) for j, of in self._others.items() for lv in of)
@@ -142,7 +142,7 @@ class SpeedLevels:
         order = np.argsort(job_of, kind="stable")
         job_of = job_of[order].astype(np.int64)
         first = np.searchsorted(job_of, np.arange(num_jobs + 1))
-        return Columns(first, job_of, ticks[order], tasks[order].astype(np.int64), set_of[order].astype(np.int64))
+        return LevelColumns(first, job_of, ticks[order], tasks[order].astype(np.int64), set_of[order].astype(np.int64))
 
     def _of_plain(self, number_of: Mapping[tuple[int, ...], int]) -> tuple[Ints, Floats, Ints, Ints]:
         """Return jobs, ticks, tasks and sets of classes of the levels of the plain jobs."""

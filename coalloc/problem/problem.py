@@ -29,7 +29,7 @@ from coalloc.problem.allowed_slots import AllowedSlots
 from coalloc.problem.blocks import Busy, blocks_of, busy_of
 from coalloc.problem.budgets import BudgetRow, budget_row
 from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
-from coalloc.problem.clock import Clock, Rounding
+from coalloc.problem.clock import Rounding, TickClock
 from coalloc.problem.cluster_rows import ClusterRows, cluster_rows
 from coalloc.problem.counting import numbered
 from coalloc.problem.declared import Declared, declared_by
@@ -37,7 +37,7 @@ from coalloc.problem.levels import SpeedLevels
 from coalloc.problem.ordering import acyclic
 from coalloc.problem.package import Package, package_of
 from coalloc.problem.resources import Countable, LinkBandwidth, NodeMemory, Resource
-from coalloc.problem.stated import Stated
+from coalloc.problem.stated import StatedConstraint
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Problem:
     saturation: float
     scope: Scope
     base: TimeBase
-    constraints: tuple[Constraint, ...] = (Stated(),)
+    constraints: tuple[Constraint, ...] = (StatedConstraint(),)
 
     @cached_property
     def declared(self) -> Declared:
@@ -114,9 +114,9 @@ class Problem:
         return declared_by(self.constraints, self.instance, is_rounded_down=self.rounding == "down")
 
     @cached_property
-    def clock(self) -> Clock:
+    def clock(self) -> TickClock:
         """Clock that converts between times and ticks."""
-        return Clock(self.slot, self.rounding, self.base)
+        return TickClock(self.slot, self.rounding, self.base)
 
     @cached_property
     def allocations(self) -> Allocations:

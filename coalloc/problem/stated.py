@@ -11,7 +11,7 @@ from coalloc.instance.features import FEATURES
 
 
 @dataclass(frozen=True, slots=True)
-class Stated(Constraint):
+class StatedConstraint(Constraint):
     """Statements of an instance on each job by the features that it uses."""
 
     def declare(self, instance: Instance) -> Iterator[Declaration]:

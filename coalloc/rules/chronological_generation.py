@@ -23,7 +23,7 @@ Needs = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ListedJob:
     """A job (by index) in a mode, as it is placed: its release and duration in ticks."""
 
     job: int
@@ -34,14 +34,14 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class InitialState:
     """State before any job of a list starts: free capacity, and (end, needs) of running jobs, in ticks."""
 
     free: tuple[float, ...]
     running: tuple[tuple[float, Needs], ...]
 
     @classmethod
-    def of(cls, problem: Problem) -> Start:
+    def of(cls, problem: Problem) -> InitialState:
         """Return the start of a problem; of what running jobs take too much nothing is left."""
         limits = (problem.allocations.limits[k] for k in range(len(problem.resources)))
         free = [float(n) for n in problem.capacities]
@@ -61,7 +61,7 @@ def needs_of(problem: Problem, allocation: Sequence[int], loads: Sequence[float]
     return (*classes, *((len(problem.classes) + k, loads[k]) for k in problem.contended_resources if loads[k] > 0.0))
 
 
-def starts_of(start: Start, jobs: Sequence[Choice]) -> list[float]:
+def starts_of(start: InitialState, jobs: Sequence[ListedJob]) -> list[float]:
     """Return the start of each job of a list, ticks; each fits when nothing else runs."""
     free, running = list(start.free), list(start.running)
     heapify(running)

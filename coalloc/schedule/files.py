@@ -10,11 +10,11 @@ for :mod:`coalloc.checker` to say.
 from __future__ import annotations
 
 from coalloc.documents.arguments import public
-from coalloc.documents.kinds import Kind, read_value, write_value
+from coalloc.documents.kinds import FileKind, read_value, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
 from coalloc.schedule import Schedule
 
-SCHEDULE = Kind("schedule", Schedule, ("instance", "slot", "placements"), versions=(1, 2, 3))
+SCHEDULE = FileKind("schedule", Schedule, ("instance", "slot", "placements"), versions=(1, 2, 3))
 
 
 @public

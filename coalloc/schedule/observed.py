@@ -119,7 +119,7 @@ class LinkLoads:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ProcessorHolds:
     """Processors held as columns, one entry per job: how many, from when and until when, s."""
 
     processors: Ints
@@ -137,8 +137,8 @@ class Observed:
 
     jobs: Jobs
     links: LinkLoads
-    running: Held
-    waiting: Held
+    running: ProcessorHolds
+    waiting: ProcessorHolds
     begin: float
     finish: float
     num_processors: int
@@ -198,7 +198,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             first=ONE_GROUP,
         ),
         links,
-        Held(held.sum(axis=1), running_start, running_end),
+        ProcessorHolds(held.sum(axis=1), running_start, running_end),
         earlier.waiting,
         begin=instance.origin,
         finish=float(end.max()) if len(end) else instance.origin,
@@ -217,7 +217,7 @@ class _EarlierRuns:
     first_start: Floats
     number: Ints
     lost: Floats
-    waiting: Held
+    waiting: ProcessorHolds
 
 
 def _earlier_runs(schedule: Schedule, start: Floats, processors: Ints) -> _EarlierRuns:
@@ -235,7 +235,7 @@ def _earlier_runs(schedule: Schedule, start: Floats, processors: Ints) -> _Earli
                 number[row] += 1
                 lost[row] += count * (run.end - run.start)
     counts, begin, until = zip(*waiting, strict=True) if waiting else ((), (), ())
-    held = Held(np.array(counts, np.int64), np.array(begin, np.float64), np.array(until, np.float64))
+    held = ProcessorHolds(np.array(counts, np.int64), np.array(begin, np.float64), np.array(until, np.float64))
     return _EarlierRuns(first_start, number, lost, held)
 
 
@@ -339,7 +339,7 @@ def node_spans(instance: Instance, nodes: Sequence[ProcessorNames]) -> NodeSpans
 
 
 @dataclass(frozen=True, slots=True)
-class NodeUse:
+class ObservedNodeUse:
     """The ``cores`` of a node that a row has, as columns; a node may stand there several times."""
 
     row: Ints
@@ -347,14 +347,14 @@ class NodeUse:
     cores: Ints
 
 
-def node_use(instance: Instance, nodes: Sequence[ProcessorNames]) -> NodeUse:
+def node_use(instance: Instance, nodes: Sequence[ProcessorNames]) -> ObservedNodeUse:
     """Return which nodes each row uses, and with how many cores."""
     spans = node_spans(instance, nodes)
     counts = spans.last - spans.first + 1
     span, place = np.repeat(np.arange(len(counts)), counts), places_within(counts)
     low = np.maximum(spans.begin[span], place * spans.cores[span])
     high = np.minimum(spans.stop[span], (place + 1) * spans.cores[span])
-    return NodeUse(spans.row[span], spans.first[span] + place, high - low)
+    return ObservedNodeUse(spans.row[span], spans.first[span] + place, high - low)
 
 
 def _tasks_per_cluster(instance: Instance, nodes: Sequence[ProcessorNames]) -> Ints:

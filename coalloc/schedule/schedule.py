@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coalloc.documents.arguments import public
-from coalloc.documents.chart import MOST_BARS, MOST_ROWS, Bar, in_order, svg
+from coalloc.documents.chart import MOST_BARS, MOST_ROWS, ChartBar, in_order, svg
 from coalloc.documents.columns import Columns, Many, by_name, column
 from coalloc.documents.html import heading, table
 from coalloc.documents.text import quoted
@@ -171,11 +171,11 @@ class Schedule(Value):
         num_rows = instance.platform.num_processors if instance is not None else 0
         if len(self) > MOST_BARS or max([num_rows, *(len(p.nodes) for p in self.placements)]) > MOST_ROWS:
             return None
-        bars = [Bar(p.job, p.start, p.end, p.nodes, number) for number, p in enumerate(self.runs)]
+        bars = [ChartBar(p.job, p.start, p.end, p.nodes, number) for number, p in enumerate(self.runs)]
         rows = in_order(node for p in self.runs for node in p.nodes)
         if instance is not None:
             rows = list(dict.fromkeys([*instance.platform.processor_names, *rows]))
-            bars += [Bar(run.job.id, run.start, run.end, run.nodes, None) for run in instance.running]
+            bars += [ChartBar(run.job.id, run.start, run.end, run.nodes, None) for run in instance.running]
         return svg(rows, bars)
 
     @staticmethod

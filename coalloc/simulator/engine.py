@@ -38,7 +38,7 @@ from coalloc.simulator.outlook import Reserved, Shutting
 from coalloc.simulator.policy import Policy, Running, StatesRules, as_described
 from coalloc.simulator.pool_run import ALL, PoolRun
 from coalloc.simulator.processors import Processors, processors_of
-from coalloc.simulator.progress import Ends, Progress, Source
+from coalloc.simulator.progress import Ends, Progress, SlowdownSource
 from coalloc.simulator.readiness import Event, Readiness
 from coalloc.simulator.record import Record
 from coalloc.simulator.routing import CopiesSites, HearsBeginning, HearsEnds, HearsStarts, Router
@@ -149,7 +149,7 @@ class Engine:
         partitions: Sequence[Partition],
         *,
         router: Router | None = None,
-        sources: Iterable[Source] = (),
+        sources: Iterable[SlowdownSource] = (),
         changes: Iterable[Change] = (),
         failures: Sequence[Failure] = (),
         requeue: bool = True,
@@ -239,7 +239,7 @@ class Engine:
         twin = copy(self)
         twin._clock, twin._contention = self._clock.copied(), self._contention.copied()
         twin._sharing = None if self._sharing is None else self._sharing.copied()
-        twins: dict[object, Source | None] = {self._contention: twin._contention, self._sharing: twin._sharing}
+        twins: dict[object, SlowdownSource | None] = {self._contention: twin._contention, self._sharing: twin._sharing}
         twin._progress = self._progress.copied([twins.get(s) or s.copied() for s in self._progress.sources])
         rng = deepcopy(self._sites[0].state.rng)
         shared = twin._clock, twin._contention, twin._sharing, rng

@@ -234,7 +234,7 @@ class Occupancy:
         return len(used if self._scope == "node" else {self._cluster[g] for g in used}) == 1
 
 
-class Pool(Occupancy):
+class PoolOccupancy(Occupancy):
     """The occupancy of nodes of one class, where memory is no matter and every job may be everywhere.
 
     Most starts there are as every rule makes them, so many processors as the job has tasks: nothing is to be refused.
@@ -260,7 +260,7 @@ class Pool(Occupancy):
 def occupancy_of(platform: Platform, classes: Sequence[NodeClass], scope: Scope, vectors: CapacityVectors) -> Occupancy:
     """Return the occupancy of an empty platform."""
     is_pool = len(classes) == 1 and vectors.leave_all
-    return (Pool if is_pool else Occupancy)(platform, classes, scope, vectors)
+    return (PoolOccupancy if is_pool else Occupancy)(platform, classes, scope, vectors)
 
 
 def vectors_on(

@@ -33,7 +33,7 @@ from coalloc.simulator.node_sharing import NodeSharing
 from coalloc.simulator.occupancy import Occupancy
 from coalloc.simulator.outlook import Outlook
 from coalloc.simulator.processors import Processors, indices_of
-from coalloc.simulator.usage import Ledger, Usage
+from coalloc.simulator.usage import Ledger, UserUsage
 
 ENFORCED = frozenset(
     {"deadline", "after", "eligible", "requires", "times", "shapes", "unavailable", "start", "resources"}
@@ -206,7 +206,7 @@ class State:
     _is_timed: bool = False
     _is_moldable: bool = False
     _outlook: Outlook | None = None
-    _usage: Callable[[float], Usage] = Ledger(math.inf).at
+    _usage: Callable[[float], UserUsage] = Ledger(math.inf).at
     reservations: Sequence[RunningJob] = ()
     given: frozenset[str] = frozenset()
     run: object = field(default_factory=object)
@@ -386,7 +386,7 @@ class State:
             self._allocators[rule] = allocator(rule, self.classes, self.scope, vectors, is_timed=self._is_timed)
         return self._allocators[rule]
 
-    def usage(self, half_life: float = math.inf) -> Usage:
+    def usage(self, half_life: float = math.inf) -> UserUsage:
         """Return the processor seconds that each user has had until now, for orders with fair share.
 
         Parameters

@@ -1,7 +1,7 @@
 """Progress: the pace of every job that runs, from the nodes and the links it uses.
 
 A job advances at ``1/Te(now)``, with ``Te = Tb * (sigma * SP + (1 - sigma) * SC)``. What slows jobs down while they
-run is a :class:`Source` of pace: links that jobs share (:mod:`coalloc.simulator.contention`), nodes that they share
+run is a :class:`SlowdownSource`: links that jobs share (:mod:`coalloc.simulator.contention`), nodes that they share
 with others. Each says SP and SC of the jobs it knows: the largest SP counts, and the SCs are multiplied. Whoever it
 touches when a job starts or ends, or something changes from outside, gets a new pace. Source: thesis, equations (2.2)
 to (2.9); errata 3.
@@ -24,7 +24,7 @@ Ends = Sequence[tuple[int, float]]
 """Jobs by index, and when each ends (s) if nothing changes any more; ``inf`` for one that stands still."""
 
 
-class Source(Protocol):
+class SlowdownSource(Protocol):
     """Something that slows jobs down while they run. Jobs go by index; ``processors`` are those of the platform."""
 
     def enter(self, index: int, job: Job, processors: Processors) -> Collection[int] | None:
@@ -74,12 +74,12 @@ class Progress:
     ``members`` are those that a source has taken in: it slows them down, or they slow others down.
     """
 
-    def __init__(self, sources: Iterable[Source]) -> None:
+    def __init__(self, sources: Iterable[SlowdownSource]) -> None:
         self.sources = tuple(sources)
         self.members: set[int] = set()
         self._advances: dict[int, Advance] = {}
 
-    def copied(self, sources: Iterable[Source]) -> Self:
+    def copied(self, sources: Iterable[SlowdownSource]) -> Self:
         """Return the progress as something of its own, with copies of its sources."""
         twin = copy(self)
         twin.sources, twin.members = tuple(sources), self.members.copy()

@@ -33,7 +33,7 @@ from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
 from coalloc.simulator.gangs import dealt
 from coalloc.simulator.node_sharing import NodeSharing
-from coalloc.simulator.occupancy import Pool, largest_part, occupancy_of, vectors_on
+from coalloc.simulator.occupancy import PoolOccupancy, largest_part, occupancy_of, vectors_on
 from coalloc.simulator.outlook import Shutting, outlook_of
 from coalloc.simulator.policy import (
     Arriving,
@@ -48,7 +48,7 @@ from coalloc.simulator.policy import (
 )
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.site_power import SitePower
-from coalloc.simulator.usage import Ledger, Usage, Use
+from coalloc.simulator.usage import Ledger, Use, UserUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +290,7 @@ class Site:
     @property
     def is_pool(self) -> bool:
         """Whether all its processors are equal, and every job may be on each of them."""
-        return isinstance(self._occupancy, Pool)
+        return isinstance(self._occupancy, PoolOccupancy)
 
     @property
     def slowness(self) -> float:
@@ -551,7 +551,7 @@ class Site:
         if self._hears_ends is not None:
             self._hears_ends.ended(self.state, running)
 
-    def usage(self, half_life: float) -> Usage:
+    def usage(self, half_life: float) -> UserUsage:
         """Return the usage of each user now; it halves in so many seconds."""
         now, ledger = self._clock.now, self._ledgers.get(half_life)
         if ledger is None:

@@ -33,7 +33,7 @@ class _Account(NamedTuple):
 NOTHING = _Account(0.0, 0, 0.0)
 
 
-class Usage(Mapping[User, float]):
+class UserUsage(Mapping[User, float]):
     """Usage of each user at a time, in processor seconds: of their running jobs so far, and what is left of the past.
 
     Users without a job are those without usage: 0.
@@ -76,9 +76,9 @@ class Ledger:
         account = self._accounts.get(user, NOTHING)
         self._accounts[user] = _Account(_amount(account, now, self._rate), account.held + processors, now)
 
-    def at(self, now: float) -> Usage:
+    def at(self, now: float) -> UserUsage:
         """Return the usage of each user now (s)."""
-        return Usage(now, self._rate, self._accounts.copy())
+        return UserUsage(now, self._rate, self._accounts.copy())
 
     def copied(self) -> Ledger:
         """Return a ledger of its own."""

@@ -15,7 +15,7 @@ from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import choices_of, start_in_order
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
-from coalloc.solvers.search.list_annealing import Costs, annealing_in
+from coalloc.solvers.search.list_annealing import ListCosts, annealing_in
 
 MOST_MOVED, MOST_LISTED = 2_000, 60
 """Jobs up to which a schedule is moved left, and up to which other lists are tried."""
@@ -50,7 +50,7 @@ def _annealed(incumbent: Incumbent, response: Criterion, first: list[Assignment]
         min(asked, problem.clock.last_tick(ends.get(job.id, math.inf)))
         for job, asked in zip(problem.jobs, problem.latest_ends, strict=True)
     ]
-    annealing = annealing_in(incumbent, Costs.of(response), seed, latest)
+    annealing = annealing_in(incumbent, ListCosts.of(response), seed, latest)
     annealing.consider_all(first, deadline)
     annealing.round(LISTS * len(problem.jobs), deadline)
     return annealing.best()[2] if math.isfinite(annealing.value) else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from coalloc.documents.arguments import public
-from coalloc.documents.kinds import Kind, read_value, write_value
+from coalloc.documents.kinds import FileKind, read_value, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
 from coalloc.documents.values import Text, Value, value
 from coalloc.schedule import Instant, Schedule
@@ -88,7 +88,7 @@ class ResultDocument(Value):
     simulated_objective: Instant | None = None
 
 
-RESULT = Kind("result", ResultDocument, ("status", "objective", "lower_bound", "gap"), versions=(1, 2))
+RESULT = FileKind("result", ResultDocument, ("status", "objective", "lower_bound", "gap"), versions=(1, 2))
 
 
 def result_document(result: SolveResult) -> ResultDocument:

@@ -15,7 +15,7 @@ from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import best_list_schedule, named_orders
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method, once
-from coalloc.solvers.search.list_annealing import Costs, annealing_in
+from coalloc.solvers.search.list_annealing import ListCosts, annealing_in
 from coalloc.solvers.special.unrelated_machines import Machines
 from coalloc.system.garbage import no_collection
 
@@ -42,7 +42,7 @@ def first_schedule(incumbent: Incumbent, deadline: float) -> list[Assignment]:
 def _decoded(incumbent: Incumbent, deadline: float) -> list[Assignment]:
     """Return the cheapest list schedule of the engine, of lists in which each job has its turn."""
     criterion = incumbent.criterion
-    lists = annealing_in(incumbent, Costs.of(criterion), 0)
+    lists = annealing_in(incumbent, ListCosts.of(criterion), 0)
     for order in reversed(dict.fromkeys(map(tuple, orders_of(criterion)))):
         is_known = math.isfinite(lists.value)
         if is_known and time.perf_counter() > deadline:

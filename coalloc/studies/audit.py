@@ -22,7 +22,7 @@ from coalloc.solvers.result import finite_limit
 from coalloc.studies.audit_calls import Study, arrivals_text
 from coalloc.studies.audit_model import ModelFit
 from coalloc.studies.audit_policies import CANDIDATES, IN_INTERVALS, Policy, spelled
-from coalloc.studies.audit_report import Audit, Source
+from coalloc.studies.audit_report import Audit, LogSource
 from coalloc.studies.audit_rows import Row
 from coalloc.studies.audit_slurm import SLURM
 from coalloc.studies.audit_windows import History, refuse_unequal
@@ -232,15 +232,15 @@ def _source(
     broken: Broken,
     *,
     is_complete: bool,
-) -> Source:
+) -> LogSource:
     """Return how the shell names the log, and the part of it that is audited."""
     restricting = tuple(text for name, given in part.items() if given is not None for text in (name, str(given)))
     of_audit = restricting if audited is None else (*restricting, "--policy", spelled(audited))
     if isinstance(trace, Instance):
-        return Source(instance.name, (), of_audit, is_complete and not restricting)
+        return LogSource(instance.name, (), of_audit, is_complete and not restricting)
     processors = ("--processors", str(instance.platform.num_processors))
     dropping = () if broken == "error" else ("--broken", broken)
-    return Source(os.fspath(trace), (*processors, *dropping), of_audit, is_complete and not restricting)
+    return LogSource(os.fspath(trace), (*processors, *dropping), of_audit, is_complete and not restricting)
 
 
 def _rows_of_windows(rows: Sequence[Row], epoch: float | None) -> tuple[Row, ...]:

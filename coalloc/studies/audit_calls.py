@@ -14,13 +14,13 @@ from coalloc.bench.workers import Workers
 from coalloc.documents.wording import duration_text
 from coalloc.instance import CoallocError
 from coalloc.solvers.result import NO_TIME_LIMIT, finite_limit
-from coalloc.studies.audit_policies import AS_IT_WAS, Policy, Population, Trial, Trials
+from coalloc.studies.audit_policies import AS_IT_WAS, Policy, PolicyTrial, Population, Trials
 from coalloc.studies.audit_rows import Row, best_starts, row_of, table_of
 from coalloc.studies.audit_samples import measure_window, simulated_starts
-from coalloc.studies.audit_windows import Floats, History, Window, cut, window_of
+from coalloc.studies.audit_windows import AuditWindow, Floats, History, cut, window_of
 from coalloc.studies.audit_words import date_text
 from coalloc.studies.interruption import Interrupted
-from coalloc.studies.runs import Call, Part, ended, kept
+from coalloc.studies.runs import RunPart, StudyCall, ended, kept
 from coalloc.workloads.swf_rules import counted
 
 WHOLE_TIMES = 20.0
@@ -36,18 +36,18 @@ WHOLE = "the whole period"
 
 
 @dataclass(frozen=True, eq=False)
-class WindowCall(Call):
+class WindowCall(StudyCall):
     """A function that is asked about a window."""
 
-    window: Window
+    window: AuditWindow
     is_whole: bool = True
 
 
 @dataclass(frozen=True)
-class Findings:
+class AuditFindings:
     """Findings of the calls: the rows, the best starts of each (s), and the policies over the whole period."""
 
-    window: Window
+    window: AuditWindow
     rows: Sequence[Row]
     starts: Sequence[Mapping[str, float]]
     trials: Trials
@@ -69,7 +69,9 @@ class Study:
     model: str | None
     say: Callable[[str], None] = field(compare=False)
 
-    def findings(self, begin: float, end: float, length: float, path: Path, workers: Callable[[], Workers]) -> Findings:
+    def findings(
+        self, begin: float, end: float, length: float, path: Path, workers: Callable[[], Workers]
+    ) -> AuditFindings:
         """Return what is found of the period and its intervals, after running what the store at ``path`` lacks."""
         whole = window_of(self.history, begin, end)
         if whole is None:
@@ -85,9 +87,9 @@ class Study:
             best_starts(call.window, outcomes[call], row, simulated if call.is_whole else {})
             for call, row in zip(of_windows, rows, strict=True)
         ]
-        return Findings(whole, rows, starts, self._trials(whole, length, simulated))
+        return AuditFindings(whole, rows, starts, self._trials(whole, length, simulated))
 
-    def _window_calls(self, whole: Window, length: float) -> list[WindowCall]:
+    def _window_calls(self, whole: AuditWindow, length: float) -> list[WindowCall]:
         """Return the whole period, then its windows; of a period that is one window the period alone."""
         begin, end = whole.begin, whole.end
         if end - begin <= length:
@@ -101,11 +103,13 @@ class Study:
             ),
         ]
 
-    def _window_call(self, window: Window, label: str, options: Mapping[str, Any], *, is_whole: bool) -> WindowCall:
+    def _window_call(
+        self, window: AuditWindow, label: str, options: Mapping[str, Any], *, is_whole: bool
+    ) -> WindowCall:
         limit = SLOWEST + KILLED_AFTER * float(options["time_limit"])
         return WindowCall(_part(window), label, measure_window, options, limit, window, is_whole)
 
-    def _policy_calls(self, whole: Window) -> list[WindowCall]:
+    def _policy_calls(self, whole: AuditWindow) -> list[WindowCall]:
         part = _part(whole)
         return [
             WindowCall(part, label, simulated_starts, {"policy": policy}, self.policy_limit, whole)
@@ -128,16 +132,16 @@ class Study:
             found = [*found, *({"label": label, "is_online": True, **values} for label, values in measured.items())]
         return row_of(window, call.label, {**outcome, "schedules": found}, call.is_whole)
 
-    def _trials(self, whole: Window, length: float, simulated: Mapping[str, Floats]) -> Trials:
+    def _trials(self, whole: AuditWindow, length: float, simulated: Mapping[str, Floats]) -> Trials:
         def waits(starts: Floats) -> Floats:
             return whole.sample.waited + starts - whole.sample.jobs.release
 
-        tried = {label: Trial(label, self.tried[label], waits(starts)) for label, starts in simulated.items()}
+        tried = {label: PolicyTrial(label, self.tried[label], waits(starts)) for label, starts in simulated.items()}
         if self.model is not None and self.model not in tried:
             raise CoallocError(f"as_ran: {self.model} took longer than the policy limit; give it more time")
         return Trials(
             Population.of(whole, length, self.history.memberships),
-            Trial(AS_IT_WAS, None, waits(whole.starts)),
+            PolicyTrial(AS_IT_WAS, None, waits(whole.starts)),
             tuple(tried.values()),
             tuple(label for label in self.tried if label not in tried),
             None if self.model is None else tried[self.model],
@@ -159,11 +163,11 @@ class Study:
         self.say(f"bounds and searches take up to {', '.join(parts)}")
 
 
-def _part(window: Window) -> Part:
+def _part(window: AuditWindow) -> RunPart:
     """Return a window as workers know it."""
     sample = window.sample
     state = {"waited": sample.waited.tolist(), "remaining": sample.remaining.tolist(), "clock": sample.clock}
-    return Part(sample.instance, state)
+    return RunPart(sample.instance, state)
 
 
 def _is_done(call: WindowCall, outcomes: Mapping[WindowCall, Outcome]) -> bool:

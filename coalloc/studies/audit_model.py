@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from coalloc.studies.audit_policies import Trial
-from coalloc.studies.audit_windows import Floats, Window
+from coalloc.studies.audit_policies import PolicyTrial
+from coalloc.studies.audit_windows import AuditWindow, Floats
 from coalloc.studies.audit_words import amount, percent
 
 NUM_STEPS = 200
@@ -25,8 +25,8 @@ class ModelFit:
     ``trial`` is the simulation, ``recorded`` the waits of the log, s.
     """
 
-    window: Window
-    trial: Trial
+    window: AuditWindow
+    trial: PolicyTrial
     recorded: Floats
 
     @property
@@ -119,7 +119,7 @@ def _tau_text(tau: float) -> str:
     return "undefined" if np.isnan(tau) else f"{tau:.3f}"
 
 
-def _utilization(window: Window, starts: Floats, edges: Floats) -> Floats:
+def _utilization(window: AuditWindow, starts: Floats, edges: Floats) -> Floats:
     """Return the mean share of the processors in use between edges (s), by the jobs and those that ran already."""
     jobs, running = window.sample.jobs, window.sample.instance.running
     begin = np.concatenate([starts, np.zeros(len(running))])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from coalloc.measures.groups import Labels, name_labels, size_labels
 from coalloc.measures.intervals import ConfidenceInterval, statistic_interval
-from coalloc.studies.audit_windows import Floats, Ints, Window, bounded_slowdowns
+from coalloc.studies.audit_windows import AuditWindow, Floats, Ints, bounded_slowdowns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,7 @@ IN_INTERVALS = ("easy", "easy candidates=spt", "easy queue_order=spt", "easy que
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class PolicyTrial:
     """A schedule of the period: its label, its policy (None: the audited schedule), and the wait of each job, s."""
 
     label: str
@@ -121,7 +121,7 @@ class Population:
     memberships: Mapping[str, Labels]
 
     @classmethod
-    def of(cls, window: Window, length: float, memberships: Mapping[str, Labels]) -> Population:
+    def of(cls, window: AuditWindow, length: float, memberships: Mapping[str, Labels]) -> Population:
         """Return the jobs of a period that is cut into intervals of a length, s; memberships are of all its history."""
         jobs, columns = window.sample.instance.jobs, window.sample.jobs
         _, interval = np.unique(columns.release // length, return_inverse=True)
@@ -180,13 +180,13 @@ class Trials:
     """
 
     jobs: Population
-    audited: Trial
-    policies: tuple[Trial, ...]
+    audited: PolicyTrial
+    policies: tuple[PolicyTrial, ...]
     unfinished: tuple[str, ...]
-    model: Trial | None = None
+    model: PolicyTrial | None = None
 
     @cached_property
-    def named(self) -> Trial | None:
+    def named(self) -> PolicyTrial | None:
         """The policy that the audit names: of those as good as the best, that of the least 99th percentile of waits.
 
         Both are told by the odd intervals. None where no policy makes the jobs wait less than both the audited schedule
@@ -211,7 +211,7 @@ class Trials:
         found = statistic_interval(sums, _share_avoided)
         return found._replace(high=float(np.minimum(1.0, found.high)), samples=number)
 
-    def mean(self, measure: str, trial: Trial) -> float:
+    def mean(self, measure: str, trial: PolicyTrial) -> float:
         """Return the mean wait (s), or the mean bounded slowdown, of a schedule."""
         of_jobs = trial.waits if measure == "wait" else bounded_slowdowns(trial.waits, self.jobs.length)
         return float(of_jobs.mean())
@@ -240,7 +240,7 @@ class Trials:
                 row[f"front_{tail}"] = is_on
         return pd.DataFrame(rows).sort_values("wait_mean", kind="stable", ignore_index=True)
 
-    def _kind(self, trial: Trial) -> str:
+    def _kind(self, trial: PolicyTrial) -> str:
         kinds = {"audited": self.audited, "named": self.named, "model": self.model}
         return next((kind for kind, found in kinds.items() if found is trial), "tried")
 

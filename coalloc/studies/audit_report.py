@@ -14,8 +14,8 @@ from coalloc.documents.pages import rendered
 from coalloc.documents.wording import between, duration_text, plural
 from coalloc.measures.intervals import LEAST_SAMPLES
 from coalloc.studies.audit_model import ModelFit
-from coalloc.studies.audit_policies import AS_IT_WAS, STATISTICS, Trial, Trials, options_of, spelled
-from coalloc.studies.audit_rows import SHARES, Range, Row, table_of
+from coalloc.studies.audit_policies import AS_IT_WAS, STATISTICS, PolicyTrial, Trials, options_of, spelled
+from coalloc.studies.audit_rows import SHARES, Row, ValueRange, table_of
 from coalloc.studies.audit_slurm import best_of_slurm, settings_of
 from coalloc.studies.audit_words import amount, date_text, percent
 from coalloc.studies.report import Report
@@ -49,17 +49,19 @@ class Answer:
 
     question: str
     as_it_was: float
-    best: Range
+    best: ValueRange
     online: float
     policy: str
     unit: str
 
     @property
-    def avoidable(self) -> Range:
+    def avoidable(self) -> ValueRange:
         """Between what shares of what was no schedule needed."""
         if not self.as_it_was:
-            return Range(0.0, 0.0)
-        return Range(max(0.0, 1.0 - self.best.high / self.as_it_was), max(0.0, 1.0 - self.best.low / self.as_it_was))
+            return ValueRange(0.0, 0.0)
+        return ValueRange(
+            max(0.0, 1.0 - self.best.high / self.as_it_was), max(0.0, 1.0 - self.best.low / self.as_it_was)
+        )
 
     @property
     def avoided(self) -> float:
@@ -72,7 +74,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Source:
+class LogSource:
     """Name of a log in the shell: its file, the options of its trace, and those by which an audit takes a part of it.
 
     ``is_complete``: the audit is of all jobs from the first arrival on, so that a simulation of the file is the same.
@@ -138,7 +140,7 @@ class Audit(Report):
     held: tuple[Mapping[str, float], ...] = field(repr=False)
     trials: Trials = field(repr=False)
     model: ModelFit | None = field(repr=False)
-    source: Source = field(repr=False)
+    source: LogSource = field(repr=False)
     is_slurm: bool
     names_users: bool
 
@@ -175,7 +177,7 @@ class Audit(Report):
             Answer(
                 question,
                 self.whole[f"{measure}_as_it_was"],
-                Range(self.whole[f"{measure}_bound"], self.whole[f"{measure}_best"]),
+                ValueRange(self.whole[f"{measure}_bound"], self.whole[f"{measure}_best"]),
                 self.trials.mean(measure, policy),
                 policy.label,
                 unit,
@@ -203,7 +205,7 @@ class Audit(Report):
         return () if best is None or best.policy is None else settings_of(best.policy)
 
     @cached_property
-    def _best_of_slurm(self) -> Trial | None:
+    def _best_of_slurm(self) -> PolicyTrial | None:
         return best_of_slurm(self.trials) if self.is_slurm else None
 
     @property
@@ -219,9 +221,9 @@ class Audit(Report):
         return f"{none}Of the policies that Slurm has settings for, {best.label} is best: mean wait {waits}."
 
     @property
-    def shares(self) -> dict[str, Range]:
+    def shares(self) -> dict[str, ValueRange]:
         """Lower and upper bound on the part of the mean wait that each source causes, s."""
-        return {share: Range(self.whole[f"{share}_low"], self.whole[f"{share}_high"]) for share in SHARES}
+        return {share: ValueRange(self.whole[f"{share}_low"], self.whole[f"{share}_high"]) for share in SHARES}
 
     @property
     def document(self) -> dict[str, Any]:
@@ -242,7 +244,7 @@ class Audit(Report):
             "groups": self.groups.to_dict("records"),
         }
 
-    def _named_document(self, named: Trial) -> dict[str, Any]:
+    def _named_document(self, named: PolicyTrial) -> dict[str, Any]:
         """Return the named policy as a part of a JSON document."""
         gain = self.trials.gain
         ends = (None if math.isnan(end) else end for end in (gain.low, gain.high))

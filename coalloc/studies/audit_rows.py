@@ -17,7 +17,7 @@ import numpy as np
 from coalloc.bench.outcomes import Outcome
 from coalloc.documents.errors import InternalError
 from coalloc.studies.audit_policies import AS_IT_WAS
-from coalloc.studies.audit_windows import Floats, Window
+from coalloc.studies.audit_windows import AuditWindow, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,14 +51,14 @@ TOLERANCE = 1e-6
 """Share by which a schedule may be below a bound: both are floats."""
 
 
-class Range(NamedTuple):
+class ValueRange(NamedTuple):
     """Between what a number lies."""
 
     low: float
     high: float
 
 
-def row_of(window: Window, label: str, outcome: Outcome, is_whole: bool) -> Row:
+def row_of(window: AuditWindow, label: str, outcome: Outcome, is_whole: bool) -> Row:
     """Return the row of a window, or of the whole period, from what its sample says."""
     low, past = outcome["bounds"], window.sample.measured(window.starts)
     known = [*outcome["schedules"]]
@@ -83,7 +83,7 @@ def row_of(window: Window, label: str, outcome: Outcome, is_whole: bool) -> Row:
     return row | _shares(row, outcome["without_fragmentation"])
 
 
-def best_starts(window: Window, outcome: Outcome, row: Row, simulated: Mapping[str, Floats]) -> dict[str, float]:
+def best_starts(window: AuditWindow, outcome: Outcome, row: Row, simulated: Mapping[str, Floats]) -> dict[str, float]:
     """Return when each job starts in the schedule of least mean wait that is held, s on the clock of the history.
 
     ``simulated`` are the starts under policies by label, s on the clock of the window.
@@ -108,7 +108,7 @@ def _measured(measure: str, past: float, bound: float, known: Sequence[Mapping[s
     }
 
 
-def _makespans(window: Window, past: float, bound: float, known: Sequence[Mapping[str, Any]]) -> Row:
+def _makespans(window: AuditWindow, past: float, bound: float, known: Sequence[Mapping[str, Any]]) -> Row:
     """Return makespans, s, and which share of the processors was used until then: at most, where the bound is."""
     best = min(float(held["makespan"]) for held in known)
     found = {"as_it_was": past, "bound": min(bound, best), "best": best}
@@ -120,14 +120,14 @@ def _makespans(window: Window, past: float, bound: float, known: Sequence[Mappin
 def _shares(row: Row, fluid: Mapping[str, float]) -> Row:
     """Return between what the part of each share of the mean wait lies, s."""
     past, least, best, online = (row[f"wait_{part}"] for part in ("as_it_was", "bound", "best", "online"))
-    divided = Range(fluid["bound"], min(fluid["best"], best))
+    divided = ValueRange(fluid["bound"], min(fluid["best"], best))
     low = min(divided.low, divided.high)
     waited = fluid["waited"]
     ranges = {
-        "capacity": Range(low - waited, divided.high - waited),
-        "fragmentation": Range(max(0.0, least - divided.high), best - low),
-        "estimates": Range(0.0, max(0.0, online - least)),
-        "order": Range(max(0.0, past - online), max(0.0, past - least)),
+        "capacity": ValueRange(low - waited, divided.high - waited),
+        "fragmentation": ValueRange(max(0.0, least - divided.high), best - low),
+        "estimates": ValueRange(0.0, max(0.0, online - least)),
+        "order": ValueRange(max(0.0, past - online), max(0.0, past - least)),
     }
     ends = {f"{share}_{end}": part for share, found in ranges.items() for end, part in found._asdict().items()}
     return {"waited": waited, **ends}

@@ -21,7 +21,7 @@ from coalloc.problem.allocation import node_classes
 from coalloc.rules.fluid import delays, least_total_delay
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 from coalloc.solvers.result import SolveResult
-from coalloc.studies.audit_windows import Sample, bounded_slowdowns
+from coalloc.studies.audit_windows import WindowSample, bounded_slowdowns
 from coalloc.studies.interruption import uninterrupted
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ JOB_MEASURES = ("wait", "bounded_slowdown")
 # ------------------------------------------------------------------------------ bounds
 
 
-def bounds(sample: Sample, time_limit: float) -> dict[str, float]:
+def bounds(sample: WindowSample, time_limit: float) -> dict[str, float]:
     """Return a lower bound on the mean wait (s), the mean bounded slowdown and the makespan (s)."""
     found = simple_bounds(sample)
     for measure in JOB_MEASURES:
@@ -61,7 +61,7 @@ def bounds(sample: Sample, time_limit: float) -> dict[str, float]:
     return found
 
 
-def simple_bounds(sample: Sample) -> dict[str, float]:
+def simple_bounds(sample: WindowSample) -> dict[str, float]:
     """Return the same as far as it costs next to nothing."""
     makespan = max(lower_bound(sample.instance, method=method) for method in ("longest-job", "packing"))
     return {
@@ -71,7 +71,7 @@ def simple_bounds(sample: Sample) -> dict[str, float]:
     }
 
 
-def of_objective(sample: Sample, measure: str, bound: float) -> float:
+def of_objective(sample: WindowSample, measure: str, bound: float) -> float:
     """Return the bound on a measure that a bound on its objective gives, of which the clock begins with the window.
 
     What jobs had waited before adds to their waits. With b waited before, the bounded slowdown of a job is at least
@@ -84,13 +84,13 @@ def of_objective(sample: Sample, measure: str, bound: float) -> float:
     return max(sample.instance.origin + bound, *(run.end for run in sample.instance.running), 0.0)
 
 
-def _divided_wait(sample: Sample) -> float:
+def _divided_wait(sample: WindowSample) -> float:
     """Return what the mean wait is at least without fragmentation, s."""
     delay = least_total_delay(sample.jobs, sample.supply)
     return float(sample.waited.mean()) + delay / len(sample.waited)
 
 
-def _divided_slowdown(sample: Sample) -> float:
+def _divided_slowdown(sample: WindowSample) -> float:
     """Return what the mean bounded slowdown is at least without fragmentation.
 
     With b waited before it is at least (b + wait + run) over the bounded run time: delays count by the inverse of that.
@@ -104,7 +104,7 @@ def _divided_slowdown(sample: Sample) -> float:
 # ------------------------------------------------------------------------------ schedules
 
 
-def policy_starts(sample: Sample, policy: Mapping[str, Any], *, knows_run_times: bool) -> Floats:
+def policy_starts(sample: WindowSample, policy: Mapping[str, Any], *, knows_run_times: bool) -> Floats:
     """Return the starts under a policy, s, which knows the users' estimates or the true run times.
 
     Jobs that run already go first and alone, as jobs of what is left of their estimates.
@@ -145,7 +145,7 @@ def _schedule(instance: Instance, starts: Floats) -> Schedule | None:
 
 
 @dataclass(frozen=True)
-class Held:
+class KnownSchedule:
     """A schedule that is known: who made it, whether a policy with the users' estimates could, and its starts, s."""
 
     label: str
@@ -153,10 +153,10 @@ class Held:
     starts: Floats
 
 
-def of_policies(sample: Sample, policies: Mapping[str, Mapping[str, Any]]) -> list[Held]:
+def of_policies(sample: WindowSample, policies: Mapping[str, Mapping[str, Any]]) -> list[KnownSchedule]:
     """Return the schedules of policies, with the users' estimates and with true run times."""
     return [
-        Held(
+        KnownSchedule(
             CLAIRVOYANT.format(label) if knows else label,
             not knows,
             policy_starts(sample, policy, knows_run_times=knows),
@@ -166,7 +166,9 @@ def of_policies(sample: Sample, policies: Mapping[str, Mapping[str, Any]]) -> li
     ]
 
 
-def search(sample: Sample, measure: str, known: Sequence[Held], time_limit: float, seed: int) -> SolveResult:
+def search(
+    sample: WindowSample, measure: str, known: Sequence[KnownSchedule], time_limit: float, seed: int
+) -> SolveResult:
     """Return what ``solve`` finds from the best of the schedules that are known."""
     first = min(known, key=lambda held: sample.measured(held.starts)[measure], default=None)
     start = None if first is None else _schedule(sample.instance, first.starts)
@@ -183,9 +185,9 @@ def simulated_starts(options: Mapping[str, Any], instance: Instance) -> Outcome:
     return {"status": "done", "starts": starts.tolist()}
 
 
-def _sample(options: Mapping[str, Any], instance: Instance) -> Sample:
+def _sample(options: Mapping[str, Any], instance: Instance) -> WindowSample:
     waited, remaining = (np.array(options[name], dtype=np.float64) for name in ("waited", "remaining"))
-    return Sample(instance, waited, remaining, options["clock"])
+    return WindowSample(instance, waited, remaining, options["clock"])
 
 
 def measure_window(options: Mapping[str, Any], instance: Instance) -> Outcome:
@@ -200,7 +202,7 @@ def measure_window(options: Mapping[str, Any], instance: Instance) -> Outcome:
             low[measure] = max(low[measure], of_objective(sample, measure, result.lower_bound))
         if result.schedule is not None:
             starts = np.array([result.schedule[job.id].start for job in instance.jobs])
-            known.append(Held(SEARCH, False, starts))
+            known.append(KnownSchedule(SEARCH, False, starts))
     measured = [sample.measured(held.starts) for held in known]
     best = min(range(len(known)), key=lambda k: measured[k]["wait"])
     return {
@@ -215,7 +217,7 @@ def measure_window(options: Mapping[str, Any], instance: Instance) -> Outcome:
     }
 
 
-def _divided(sample: Sample) -> dict[str, float]:
+def _divided(sample: WindowSample) -> dict[str, float]:
     """Return between what the least mean wait lies if jobs could be divided and interrupted, s."""
     jobs, supply, before = sample.jobs, sample.supply, float(sample.waited.mean())
     reached = min(float(delays(jobs, supply, priority).mean()) for priority in (jobs.work, jobs.run))

@@ -10,7 +10,7 @@ from typing import Any
 
 from coalloc.heuristics.multifactor import DAY, Multifactor
 from coalloc.heuristics.slurm import Slurm
-from coalloc.studies.audit_policies import Policy, Trial, Trials, spelled
+from coalloc.studies.audit_policies import Policy, PolicyTrial, Trials, spelled
 
 MULTIFACTOR = "multifactor"
 
@@ -78,7 +78,7 @@ def _period(seconds: float) -> str:
     return f"{days}-{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
 
 
-def best_of_slurm(trials: Trials) -> Trial | None:
+def best_of_slurm(trials: Trials) -> PolicyTrial | None:
     """Return the policy of least mean wait, on the intervals of choice, that Slurm has settings for."""
     rows = trials.jobs.chosen_on
     able = (trial for trial in trials.policies if trial.policy is not None and settings_of(trial.policy))

@@ -68,7 +68,7 @@ class History:
 
 
 @dataclass(frozen=True)
-class Sample:
+class WindowSample:
     """Sample of a window: its instance, and how long each of its jobs had waited by its beginning, s.
 
     ``remaining`` is when the running jobs end by their estimates, s on the clock of the instance. ``clock`` is what the
@@ -120,7 +120,7 @@ def bounded_slowdowns(waits: Floats, runs: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Window:
+class AuditWindow:
     """A part of a history, from ``begin`` to ``end``, s on its clock.
 
     ``rows`` are the places of its jobs in the history, and ``starts`` when they started, s on the clock of its
@@ -129,7 +129,7 @@ class Window:
 
     begin: float
     end: float
-    sample: Sample
+    sample: WindowSample
     rows: Ints
     starts: Floats
     num_crowded_out: int
@@ -184,14 +184,14 @@ def refuse_unequal(instance: Instance) -> None:
         raise CoallocError("\n".join(faults))
 
 
-def cut(history: History, begin: float, end: float, length: float) -> list[Window]:
+def cut(history: History, begin: float, end: float, length: float) -> list[AuditWindow]:
     """Return the windows of a period that have jobs, each of a length (s) but for the last."""
     edges = [*np.arange(begin, end, length).tolist(), end]
     found = (window_of(history, low, high) for low, high in pairwise(edges))
     return [window for window in found if window is not None]
 
 
-def window_of(history: History, begin: float, end: float) -> Window | None:
+def window_of(history: History, begin: float, end: float) -> AuditWindow | None:
     """Return the window from ``begin`` to ``end``, s; None where no job waits or arrives in it."""
     arrivals, starts, ends = history.arrivals, history.starts, history.ends
     rows = np.flatnonzero((arrivals < end) & ((arrivals >= begin) | (starts >= begin)))
@@ -211,8 +211,8 @@ def window_of(history: History, begin: float, end: float) -> Window | None:
         running=_running(platform, [jobs[row] for row in held[fits].tolist()], ends[held[fits]] - begin),
     )
     remaining = starts[held[fits]] + estimates[held[fits]] - begin
-    sample = Sample(instance, np.maximum(0.0, begin - arrivals[rows]), remaining, begin)
-    return Window(begin, end, sample, rows, starts[rows] - begin, int((~fits).sum()))
+    sample = WindowSample(instance, np.maximum(0.0, begin - arrivals[rows]), remaining, begin)
+    return AuditWindow(begin, end, sample, rows, starts[rows] - begin, int((~fits).sum()))
 
 
 def _running(platform: Platform, jobs: Sequence[Job], ends: Floats) -> list[RunningJob]:

@@ -17,7 +17,7 @@ from coalloc.api.solving import lower_bound
 from coalloc.bench.outcomes import Outcome, is_failed
 from coalloc.bench.protocol import Task
 from coalloc.bench.runnable import Runnable
-from coalloc.bench.running import Progress, outcomes_of, run_calls
+from coalloc.bench.running import BenchProgress, outcomes_of, run_calls
 from coalloc.bench.workers import LocalWorkers
 from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.documents.kinds import document_of
@@ -60,7 +60,7 @@ HELD_TEXTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Week:
+class StudiedWeek:
     """A week, and the digest of its content."""
 
     instance: Instance
@@ -76,18 +76,18 @@ class Week:
 
 
 @functools.lru_cache(HELD_TEXTS)
-def _text_of(week: Week) -> str:
+def _text_of(week: StudiedWeek) -> str:
     return layout(document_of(week.instance, INSTANCE))
 
 
 @dataclass(frozen=True)
-class Call(Runnable):
+class WeekCall(Runnable):
     """A function of options and a week, as the store knows it."""
 
     labels = ("week",)
 
     function: Callable[[Mapping[str, Any], Instance], Outcome]
-    week: Week
+    week: StudiedWeek
     options: Mapping[str, Any]
     time_limit: float
 
@@ -220,7 +220,7 @@ def grid_study(
         raise CoallocError(f"processes: must be at least 1, got {picture_of(processes)}")
     if not time_limit > 0.0:
         raise CoallocError(f"time_limit: must be above 0 s, got {picture_of(time_limit)}")
-    held = [Week(instance, instance_hash(instance)) for instance in given]
+    held = [StudiedWeek(instance, instance_hash(instance)) for instance in given]
     with store_at(store) as path:
         study = _Study(held, options, finite_limit(time_limit), path, processes, progress or (lambda _: None))
         rows = study.rows(names, True, [])
@@ -232,7 +232,7 @@ def grid_study(
 class _Study:
     """What all runs of a study share, where they are kept, and how many there are at a time."""
 
-    weeks: Sequence[Week]
+    weeks: Sequence[StudiedWeek]
     options: Mapping[str, Any]
     time_limit: float
     path: Path
@@ -243,12 +243,12 @@ class _Study:
         """Return the rows of ``before`` and those of strategies on all weeks, after running what is not kept."""
         ways = {"power_management": power_management, **self.options}
         runs = [
-            Call(run_strategy, week, {"strategy": name, **ways}, self.time_limit)
+            WeekCall(run_strategy, week, {"strategy": name, **ways}, self.time_limit)
             for week in self.weeks
             for name in strategies
         ]
         of_weeks = {name: ways[name] for name in ("power_management", "working")}
-        bounds = [Call(bound_week, week, of_weeks, self.time_limit) for week in self.weeks]
+        bounds = [WeekCall(bound_week, week, of_weeks, self.time_limit) for week in self.weeks]
         calls = [*bounds, *runs]
         done = run_calls(calls, self.path, lambda: LocalWorkers(self.processes), self._tell)
         ended = list(zip(calls, outcomes_of(calls, self.path), strict=True))
@@ -262,7 +262,7 @@ class _Study:
             raise Interrupted(_table(rows), [call.label for call, outcome in ended if not outcome])
         return rows
 
-    def _tell(self, call: Call, _: Outcome, state: Progress) -> None:
+    def _tell(self, call: WeekCall, _: Outcome, state: BenchProgress) -> None:
         self.say(f"{call.label} ({state.in_store} of {state.planned})")
 
 
@@ -273,7 +273,7 @@ def _table(rows: Rows) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"power_management": bool})
 
 
-def _fault(call: Call, outcome: Outcome) -> str:
+def _fault(call: WeekCall, outcome: Outcome) -> str:
     return f"{visible(call.label)}: {outcome['status']}: {outcome.get('message', '')}"
 
 

@@ -17,7 +17,7 @@ from coalloc.bench.cluster import ClusterWorkers
 from coalloc.bench.outcomes import KILLED, Outcome, is_failed
 from coalloc.bench.protocol import Task, digest
 from coalloc.bench.runnable import Runnable
-from coalloc.bench.running import Progress, outcomes_of, run_calls
+from coalloc.bench.running import BenchProgress, outcomes_of, run_calls
 from coalloc.bench.workers import LocalWorkers, Workers
 from coalloc.documents.arguments import picture_of
 from coalloc.documents.kinds import document_of
@@ -35,7 +35,7 @@ HELD_TEXTS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RunPart:
     """An instance as a store and workers know it, and what a worker needs to know of it beside."""
 
     instance: Instance
@@ -53,17 +53,17 @@ class Part:
 
 
 @functools.lru_cache(HELD_TEXTS)
-def _text_of(part: Part) -> str:
+def _text_of(part: RunPart) -> str:
     return layout(document_of(part.instance, INSTANCE))
 
 
 @dataclass(frozen=True, eq=False)
-class Call(Runnable):
+class StudyCall(Runnable):
     """A function of options and an instance; ``label`` is what readers call it."""
 
     labels = ("label",)
 
-    part: Part
+    part: RunPart
     label: str
     function: Callable[..., Outcome]
     options: Mapping[str, Any]
@@ -91,7 +91,7 @@ class Call(Runnable):
         return Task(name, argument, self.killed_after, MEMORY, sha256=self.part.sha256, text=lambda: self.part.text)
 
 
-C = TypeVar("C", bound=Call)
+C = TypeVar("C", bound=StudyCall)
 
 
 def kept(calls: Sequence[C], path: Path) -> list[C]:
@@ -116,7 +116,7 @@ def ended(
         Calls have failed: a line for each. Those of the functions ``may_be_killed`` may reach their limits.
     """
 
-    def tell(call: C, _: Outcome, state: Progress) -> None:
+    def tell(call: C, _: Outcome, state: BenchProgress) -> None:
         say(f"{call.label} ({state.in_store} of {state.planned})")
 
     run_calls(calls, path, workers, tell)

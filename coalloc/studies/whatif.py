@@ -27,9 +27,9 @@ from coalloc.solvers.result import finite_limit
 from coalloc.studies.audit import POLICY_LIMIT, WEEK
 from coalloc.studies.given_log import instant_of, log_of
 from coalloc.studies.interruption import Interrupted
-from coalloc.studies.runs import Call, Part, ended, kept, store_at, workers_of
+from coalloc.studies.runs import RunPart, StudyCall, ended, kept, store_at, workers_of
 from coalloc.studies.whatif_plan import combinations_of, read_plan, scenarios_of
-from coalloc.studies.whatif_report import AS_IT_IS, Counted, Run, WhatIf, table_of
+from coalloc.studies.whatif_report import AS_IT_IS, Counted, ScenarioRun, WhatIf, table_of
 from coalloc.studies.whatif_scenario import Scenario
 from coalloc.workloads.logs import Log
 from coalloc.workloads.slurm.sacct_records import Unit
@@ -226,7 +226,7 @@ class _Study:
     policy_limit: float
     say: Callable[[str], None]
 
-    def runs(self, path: Path, workers: Callable[[], Workers]) -> tuple[list[Run], list[str]]:
+    def runs(self, path: Path, workers: Callable[[], Workers]) -> tuple[list[ScenarioRun], list[str]]:
         """Return the runs, and the names of those given up at the limit, after running what the store lacks."""
         simulations, bounds = self._simulations(), self._bounds()
         calls = _different([*simulations.values(), *chain.from_iterable(bounds.values())])
@@ -252,16 +252,16 @@ class _Study:
             raise Interrupted(table_of(runs, self.of_jobs), missing)
         return runs, unfinished
 
-    def _run(self, name: str, simulation: Outcome, bounds: Sequence[Outcome]) -> Run:
+    def _run(self, name: str, simulation: Outcome, bounds: Sequence[Outcome]) -> ScenarioRun:
         starts, ends = (np.array(simulation[edge], dtype=np.float64) for edge in ("starts", "ends"))
         bound = max(outcome["bound"] for outcome in bounds)
-        return Run(name, self.scenarios[name], starts, ends, simulation["utilization"], bound)
+        return ScenarioRun(name, self.scenarios[name], starts, ends, simulation["utilization"], bound)
 
-    def _simulations(self) -> dict[str, Call]:
-        parts: dict[int, Part] = {}
+    def _simulations(self) -> dict[str, StudyCall]:
+        parts: dict[int, RunPart] = {}
         return {
-            name: Call(
-                parts.setdefault(id(scenario.instance), Part(scenario.instance)),
+            name: StudyCall(
+                parts.setdefault(id(scenario.instance), RunPart(scenario.instance)),
                 name,
                 simulated,
                 {"policy": dict(scenario.policy)},
@@ -270,15 +270,15 @@ class _Study:
             for name, scenario in self.scenarios.items()
         }
 
-    def _bounds(self) -> dict[str, list[Call]]:
+    def _bounds(self) -> dict[str, list[StudyCall]]:
         """Return what bounds the jobs that count in each scenario, also without what only restricts them."""
         limit = SLOWEST + OVERDUE * self.time_limit
         options = {"time_limit": self.time_limit}
-        found: dict[str, list[Call]] = {}
+        found: dict[str, list[StudyCall]] = {}
         for name, scenario in self.scenarios.items():
             own = _of_any_policy(_restricted(scenario.instance, self.of_jobs.rows))
-            parts = [Part(instance) for instance in (own, _unrestricted(own)) if instance is not None]
-            found[name] = [Call(part, f"bound of {name}", bounded, options, limit) for part in parts]
+            parts = [RunPart(instance) for instance in (own, _unrestricted(own)) if instance is not None]
+            found[name] = [StudyCall(part, f"bound of {name}", bounded, options, limit) for part in parts]
         return found
 
 
@@ -322,7 +322,7 @@ def _merged(groups: Sequence[NodeGroup]) -> list[NodeGroup]:
     return merged
 
 
-def _different(calls: Sequence[Call]) -> list[Call]:
+def _different(calls: Sequence[StudyCall]) -> list[StudyCall]:
     """Return one call of each content."""
     return [*{call.content: call for call in reversed(calls)}.values()][::-1]
 

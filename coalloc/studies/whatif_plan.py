@@ -39,7 +39,7 @@ AND = " + "
 
 
 @value()
-class Change(Value):
+class NamedChange(Value):
     """A named change of one kind or several, made in the order of these fields."""
 
     name: Text
@@ -63,15 +63,15 @@ class Change(Value):
         return {kind: found for kind in KINDS if (found := getattr(self, kind)) is not None}
 
 
-KINDS = tuple(name for name in Change.__dataclass_fields__ if name != "name")
+KINDS = tuple(name for name in NamedChange.__dataclass_fields__ if name != "name")
 """The kinds of changes, in the order in which they are made."""
 
 
 @value()
-class Plan(Value):
+class WhatIfPlan(Value):
     """The policy of the site, and the changes that are tried against it."""
 
-    change: Annotated[Listed[Change], Field(min_length=1)]
+    change: Annotated[Listed[NamedChange], Field(min_length=1)]
     policy: PolicyField = field(default_factory=lambda: {"policy": "easy"})
 
     def __post_init__(self) -> None:
@@ -95,7 +95,7 @@ class Combination:
     """Changes that are made together, with their places in the file; none: the log as it is."""
 
     places: tuple[int, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[NamedChange, ...]
 
     @property
     def name(self) -> str:
@@ -122,7 +122,7 @@ class Combination:
         return scenario
 
 
-def read_plan(changes: FilePath | Mapping[str, Any]) -> Plan:
+def read_plan(changes: FilePath | Mapping[str, Any]) -> WhatIfPlan:
     """Return the plan in a file, or in what such a file holds.
 
     Raises
@@ -133,12 +133,12 @@ def read_plan(changes: FilePath | Mapping[str, Any]) -> Plan:
     source = None if isinstance(changes, Mapping) else os.fspath(changes)
     document = changes if isinstance(changes, Mapping) else load_toml(changes)[0]
     try:
-        return pydantic.TypeAdapter(Plan).validate_python(dict(document))
+        return pydantic.TypeAdapter(WhatIfPlan).validate_python(dict(document))
     except pydantic.ValidationError as error:
-        raise InstanceError(faults_of(error, Plan), source) from None
+        raise InstanceError(faults_of(error, WhatIfPlan), source) from None
 
 
-def combinations_of(changes: Sequence[Change], crossed: bool) -> list[Combination]:
+def combinations_of(changes: Sequence[NamedChange], crossed: bool) -> list[Combination]:
     """Return each change alone; crossed, all sets of changes of which no two have a kind in common."""
     found: list[Combination] = []
     last = [Combination((place,), (change,)) for place, change in enumerate(changes)]
@@ -150,7 +150,7 @@ def combinations_of(changes: Sequence[Change], crossed: bool) -> list[Combinatio
     return found
 
 
-def _extended(held: Combination, changes: Sequence[Change]) -> Iterator[Combination]:
+def _extended(held: Combination, changes: Sequence[NamedChange]) -> Iterator[Combination]:
     """Yield a combination with each of the later changes that is of other kinds."""
     for place in range(held.places[-1] + 1, len(changes)):
         if not held.kinds.keys() & changes[place].kinds.keys():

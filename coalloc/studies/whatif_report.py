@@ -58,7 +58,7 @@ class Counted:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class ScenarioRun:
     """A scenario as it was simulated: starts and ends of all jobs, s, and a bound on the mean wait of those that count.
 
     ``scenario`` is None for the schedule of the log, which has no bound: its machine may have been another.
@@ -116,21 +116,21 @@ class WhatIf(Report):
     account: tuple[str, ...]
     of_jobs: Counted = field(repr=False)
     recorded: Floats = field(repr=False)
-    runs: tuple[Run, ...] = field(repr=False)
+    runs: tuple[ScenarioRun, ...] = field(repr=False)
     unfinished: tuple[str, ...]
 
     @property
-    def base(self) -> Run:
+    def base(self) -> ScenarioRun:
         """The log as it is."""
         return self.runs[0]
 
     @cached_property
-    def _all(self) -> tuple[Run, ...]:
+    def _all(self) -> tuple[ScenarioRun, ...]:
         """The schedule of the log, where it is known, and the scenarios."""
         if np.isnan(self.recorded[self.of_jobs.rows]).any() or self.base.scenario is None:
             return self.runs
         lengths = np.array([job.base_time for job in self.base.scenario.instance.jobs], dtype=np.float64)
-        recorded = Run(AS_IT_RAN, None, self.recorded, self.recorded + lengths, math.nan, math.nan)
+        recorded = ScenarioRun(AS_IT_RAN, None, self.recorded, self.recorded + lengths, math.nan, math.nan)
         return (recorded, *self.runs)
 
     @cached_property
@@ -275,7 +275,7 @@ COLUMNS = (
 """Columns of the table; docs/howto/what-if.md defines them."""
 
 
-def table_of(runs: Sequence[Run], of_jobs: Counted) -> pd.DataFrame:
+def table_of(runs: Sequence[ScenarioRun], of_jobs: Counted) -> pd.DataFrame:
     """Return the table of some scenarios; differences are from the log as it is."""
     import pandas as pd
 
@@ -285,7 +285,7 @@ def table_of(runs: Sequence[Run], of_jobs: Counted) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(run: Run, of_jobs: Counted, before: Mapping[str, Floats] | None, *, is_base: bool) -> dict[str, Any]:
+def _row(run: ScenarioRun, of_jobs: Counted, before: Mapping[str, Floats] | None, *, is_base: bool) -> dict[str, Any]:
     """Return the row of a scenario; ``before`` are the measures of the log as it is."""
     measured = run.measured(of_jobs)
     kind = RECORDED if run.scenario is None else BASE if is_base else CHANGE
@@ -308,7 +308,7 @@ def _row(run: Run, of_jobs: Counted, before: Mapping[str, Floats] | None, *, is_
     return row
 
 
-def _bound(run: Run, wait: float) -> float:
+def _bound(run: ScenarioRun, wait: float) -> float:
     """Return the bound on the mean wait; raise where the simulation is below it: then one of the two is wrong."""
     if run.bound > wait * (1.0 + TOLERANCE) + TOLERANCE:
         raise InternalError(

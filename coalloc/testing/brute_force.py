@@ -61,12 +61,12 @@ from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 from coalloc.testing.brute_force_lags import (
     Calendars,
     Difference,
+    FixedDemand,
     LagSearch,
     declared_differences,
     lag_differences,
     with_declared_limits,
 )
-from coalloc.testing.brute_force_lags import Fixed as FixedDemand
 
 FloatArray = npt.NDArray[np.float64]
 COSTS: Mapping[str, Callable[[Job, float, float], float]] = {

@@ -43,7 +43,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedDemand:
     """Capacity taken from a start to an end whatever the jobs do, shape ``(num_resources,)``."""
 
     start: float
@@ -153,7 +153,7 @@ class LagSearch:
     demands: Sequence[FloatArray]
     durations: Sequence[FloatArray]
     capacity: FloatArray
-    fixed: Sequence[Fixed]
+    fixed: Sequence[FixedDemand]
     differences: Sequence[Difference]
     value: Callable[[Sequence[tuple[int, float, float]]], float]
     calendars: Calendars
@@ -254,7 +254,7 @@ class LagSearch:
 
     def _conflict(
         self, chosen: Sequence[int], starts: Sequence[float], durations: Sequence[float]
-    ) -> list[int | Fixed]:
+    ) -> list[int | FixedDemand]:
         """Return what takes too much of some resource at some time; nothing where all fits."""
         for time in sorted({*starts, *(one.start for one in self.fixed if one.start > 0.0)}):
             now = time + time_tolerance(time)

@@ -98,7 +98,7 @@ def triple(number: int) -> Triple:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class BrokenRelation:
     """Violated relation: its short name, and a sentence with the numbers."""
 
     relation: str
@@ -123,12 +123,12 @@ class Trial:
     shift: float
     limit: float
     rng: np.random.Generator
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[BrokenRelation] = field(default_factory=list)
     is_open: bool = False
 
     def fault(self, relation: str, sentence: str) -> None:
         """Note that a relation does not hold."""
-        self.faults.append(Fault(relation, sentence))
+        self.faults.append(BrokenRelation(relation, sentence))
 
     def asked(self, what: str, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Return what a function says, None where it raises: whatever it is, that is a fault."""

@@ -136,7 +136,7 @@ class PlatformFile(Value):
 
 
 @value()
-class Profile(Value):
+class TaskProfile(Value):
     """Operations of each task of a job (``req_ops``), and the requests of its user: seconds and joules."""
 
     req_ops: Positive
@@ -183,7 +183,7 @@ class WorkloadFile(Value):
     """A workload file whose jobs name profiles."""
 
     jobs: tuple[ProfiledJob, ...]
-    profiles: dict[str, Profile]
+    profiles: dict[str, TaskProfile]
 
 
 @value()
@@ -193,7 +193,7 @@ class PlainWorkloadFile(Value):
     jobs: tuple[PlainJob, ...]
 
 
-Row = tuple[ProfiledJob | PlainJob, Profile | PlainJob]
+Row = tuple[ProfiledJob | PlainJob, TaskProfile | PlainJob]
 """A job, and what holds its operations: its profile, or the job itself."""
 
 
@@ -394,7 +394,7 @@ def _profile_faults(file: WorkloadFile) -> Iterator[Fault]:
 
 def _made(
     path: FilePath,
-    rows: Sequence[tuple[ProfiledJob | PlainJob, Profile | PlainJob]],
+    rows: Sequence[tuple[ProfiledJob | PlainJob, TaskProfile | PlainJob]],
     platform: Platform,
     slowest: float,
 ) -> tuple[Job, ...]:

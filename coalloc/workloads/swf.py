@@ -30,7 +30,7 @@ from coalloc.instance import Cluster, CoallocError, Fault, Instance, InstanceErr
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import order_faults
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
-from coalloc.workloads.swf_rules import FATES, INVALID, Change, Invalid, Oversize, SwfJob, apply_rules, counted
+from coalloc.workloads.swf_rules import FATES, INVALID, Invalid, Oversize, RecordChange, SwfJob, apply_rules, counted
 
 LOGGER = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ class SwfReport:
     options: SwfOptions
     num_records: int
     num_jobs: int
-    changes: Mapping[Change, int]
+    changes: Mapping[RecordChange, int]
     broken: tuple[Fault, ...]
     num_broken: int
     waits: Sequence[float]
@@ -138,15 +138,15 @@ class SwfReport:
     def sentences(self) -> tuple[str, ...]:
         """One sentence for the whole, one for each kind of change, and one for each broken line named."""
         whole = f"{counted(self.num_records, 'job')} read, {self.num_jobs} in the instance"
-        counts = [(self.changes.get(change, 0), change) for change in Change]
+        counts = [(self.changes.get(change, 0), change) for change in RecordChange]
         changes = [f"{counted(count, 'job')} {self._said(change)}" for count, change in counts if count]
         lines = [f"{counted(self.num_broken, 'malformed line')} skipped"] if self.num_broken else []
         return (whole, *changes, *lines, *(str(fault) for fault in self.broken))
 
-    def _said(self, change: Change) -> str:
+    def _said(self, change: RecordChange) -> str:
         if change in INVALID:
             return f"{FATES[self.options.invalid]}: {change}"
-        if change is Change.TOO_LARGE:
+        if change is RecordChange.TOO_LARGE:
             return f"{FATES[self.options.oversize]}: {change}"
         return f"changed: {change}"
 
@@ -180,7 +180,7 @@ class _Reading:
     users: dict[int, str] = field(default_factory=dict)
     waits: array[float] = field(default_factory=lambda: array("d"))
     memberships: dict[str, array[int]] = field(default_factory=lambda: {name: array("q") for name in MEMBERSHIPS})
-    changes: Counter[Change] = field(default_factory=Counter)
+    changes: Counter[RecordChange] = field(default_factory=Counter)
     broken: list[Fault] = field(default_factory=list)
     num_broken: int = 0
     num_records: int = 0

@@ -17,7 +17,7 @@ Invalid = Literal["drop", "one-second"]
 Oversize = Literal["drop", "clip"]
 
 
-class Change(StrEnum):
+class RecordChange(StrEnum):
     """Why a job of the instance is not as it stands in the trace, or is not there."""
 
     NO_RUN = "run time not above 0"
@@ -29,7 +29,7 @@ class Change(StrEnum):
     CUT = "run time cut to the requested walltime"
 
 
-INVALID = (Change.NO_RUN, Change.NO_PROCESSORS, Change.NEGATIVE_SUBMIT)
+INVALID = (RecordChange.NO_RUN, RecordChange.NO_PROCESSORS, RecordChange.NEGATIVE_SUBMIT)
 FATES = {"drop": "dropped", "one-second": "set to a run time of 1 s", "clip": "reduced to the size of the platform"}
 
 
@@ -50,38 +50,38 @@ def counted(number: int, noun: str) -> str:
 
 def apply_rules(
     record: SwfRecord, capacity: int, invalid: Invalid, oversize: Oversize
-) -> tuple[SwfJob | None, tuple[Change, ...]]:
+) -> tuple[SwfJob | None, tuple[RecordChange, ...]]:
     """Return the job of a record on ``capacity`` processors, None if it is dropped, and what was changed."""
     processors, changes = _processors(record)
     reason = _invalid(record, processors)
     if reason and invalid == "drop":
         return None, (reason,)
     if processors > capacity and oversize == "drop":
-        return None, (Change.TOO_LARGE,)
+        return None, (RecordChange.TOO_LARGE,)
     if processors > capacity:
-        processors, changes = capacity, (*changes, Change.TOO_LARGE)
+        processors, changes = capacity, (*changes, RecordChange.TOO_LARGE)
     if reason:
         return SwfJob(max(1, processors), max(0.0, record.submit), 1.0, 1.0), (reason, *changes)
     if record.requested_time <= 0:
-        return SwfJob(processors, record.submit, record.run, record.run), (*changes, Change.NO_REQUEST)
+        return SwfJob(processors, record.submit, record.run, record.run), (*changes, RecordChange.NO_REQUEST)
     if record.run > record.requested_time:
-        changes = (*changes, Change.CUT)
+        changes = (*changes, RecordChange.CUT)
     run = min(record.run, record.requested_time)
     return SwfJob(processors, record.submit, run, record.requested_time), changes
 
 
-def _processors(record: SwfRecord) -> tuple[int, tuple[Change, ...]]:
+def _processors(record: SwfRecord) -> tuple[int, tuple[RecordChange, ...]]:
     """Return the processors allocated, else requested, else 0, and what that changes."""
     if record.allocated_processors > 0:
         return record.allocated_processors, ()
     if record.requested_processors > 0:
-        return record.requested_processors, (Change.REQUESTED_PROCESSORS,)
+        return record.requested_processors, (RecordChange.REQUESTED_PROCESSORS,)
     return 0, ()
 
 
-def _invalid(record: SwfRecord, processors: int) -> Change | None:
+def _invalid(record: SwfRecord, processors: int) -> RecordChange | None:
     if record.run <= 0:
-        return Change.NO_RUN
+        return RecordChange.NO_RUN
     if processors <= 0:
-        return Change.NO_PROCESSORS
-    return Change.NEGATIVE_SUBMIT if record.submit < 0 else None
+        return RecordChange.NO_PROCESSORS
+    return RecordChange.NEGATIVE_SUBMIT if record.submit < 0 else None

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from coalloc.bench.report import Findings, findings, write_report
+from coalloc.bench.report import ReportFindings, findings, write_report
 from coalloc.bench.store import Store
 from coalloc.instance import CoallocError
 from tests.bench.rows import row
@@ -25,7 +25,7 @@ ROWS = (
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    found = Findings("quick", "coalloc bench run quick.toml", ROWS)
+    found = ReportFindings("quick", "coalloc bench run quick.toml", ROWS)
     return folder, write_report(found, folder)
 
 
@@ -53,20 +53,20 @@ def test_the_markdown_page_says_what_is_missing_and_what_failed(written):
 
 
 def test_the_report_repeats_byte_for_byte(written, tmp_path):
-    again = write_report(Findings("quick", "coalloc bench run quick.toml", ROWS), tmp_path)
+    again = write_report(ReportFindings("quick", "coalloc bench run quick.toml", ROWS), tmp_path)
     for path in again:
         assert path.read_bytes() == (written[0] / path.name).read_bytes()
 
 
 def test_a_contradiction_comes_first(tmp_path):
     wrong = row("B", "i", "optimal", 1.0, objective=90.0, lower_bound=90.0)
-    assert Findings("q", "", (ROWS[0], wrong)).warnings == [
+    assert ReportFindings("q", "", (ROWS[0], wrong)).warnings == [
         "Contradiction: i, A: the bound 100 exceeds the objective 90",
     ]
 
 
 def test_rows_without_any_time_have_no_figure(tmp_path):
-    names = {path.name for path in write_report(Findings("q", "", ROWS[3:]), tmp_path)}
+    names = {path.name for path in write_report(ReportFindings("q", "", ROWS[3:]), tmp_path)}
     assert "solved.svg" not in names
 
 

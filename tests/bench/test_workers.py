@@ -13,7 +13,7 @@ import pytest
 from coalloc.bench import workers as workers_module
 from coalloc.bench.protocol import Task
 from coalloc.bench.provenance import code_versions
-from coalloc.bench.workers import LocalWorkers, Worker, refuse_other_versions
+from coalloc.bench.workers import BenchWorker, LocalWorkers, refuse_other_versions
 from coalloc.documents.kinds import document_of
 from coalloc.documents.strict_json import layout
 from coalloc.instance import CoallocError
@@ -24,7 +24,7 @@ from tests.bench.calls import ROOT, task
 
 @pytest.fixture(scope="module")
 def worker():
-    made = Worker()
+    made = BenchWorker()
     yield made
     made.stop()
 
@@ -130,7 +130,7 @@ def test_a_worker_that_is_killed_is_started_again_and_its_sample_dies_with_it(tm
 
 def test_a_sample_dies_with_its_worker_when_nobody_asks_any_more(tmp_path, monkeypatch):
     monkeypatch.setattr(workers_module, "ATTEMPTS", 1)
-    worker = Worker()
+    worker = BenchWorker()
     thread = threading.Thread(target=worker.run, args=[task("sleep", file=str(tmp_path / "pid"))])
     thread.start()
     wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
@@ -143,10 +143,10 @@ def test_a_sample_dies_with_its_worker_when_nobody_asks_any_more(tmp_path, monke
     thread.join()
 
 
-@pytest.mark.parametrize(("ends", "in_a_session"), [(Worker.stop, True), (kill_the_server, False)])
+@pytest.mark.parametrize(("ends", "in_a_session"), [(BenchWorker.stop, True), (kill_the_server, False)])
 def test_what_a_sample_has_started_dies_with_the_worker(tmp_path, monkeypatch, ends, in_a_session):
     monkeypatch.setattr(workers_module, "ATTEMPTS", 1)
-    worker, file = Worker(), tmp_path / "pid"
+    worker, file = BenchWorker(), tmp_path / "pid"
     call = task("hold_in_a_child", megabytes=1, file=str(file), in_a_session=in_a_session)
     thread = threading.Thread(target=worker.run, args=[call])
     thread.start()
@@ -184,7 +184,7 @@ def test_an_instance_that_is_not_the_one_planned_is_refused_every_time(worker):
 def test_a_worker_that_cannot_start_is_one_line(monkeypatch, capfd):
     monkeypatch.setattr(workers_module, "SERVER", "coalloc.bench.no_server")
     with pytest.raises(CoallocError, match="a worker cannot start; see its standard error for the reason"):
-        Worker().run(task("echo"))
+        BenchWorker().run(task("echo"))
     assert "No module named" in capfd.readouterr().err
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import metamorphic
 
-from coalloc.testing.metamorphic import Fault, selected, triple
+from coalloc.testing.metamorphic import BrokenRelation, selected, triple
 
 ROW = {
     "number": 7,
@@ -29,7 +29,7 @@ def test_a_row_has_what_a_trial_found(monkeypatch):
 
     def contradicting(asked, limit):
         made = solve(asked, limit)
-        made.faults.append(Fault("optimum", "made up"))
+        made.faults.append(BrokenRelation("optimum", "made up"))
         return made
 
     monkeypatch.setattr(metamorphic, "trial", contradicting)

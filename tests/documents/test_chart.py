@@ -13,7 +13,7 @@ from coalloc.documents.chart import (
     MOST_TICKS,
     ROW_HEIGHTS,
     WIDTH,
-    Bar,
+    ChartBar,
     in_order,
     svg,
 )
@@ -42,7 +42,8 @@ def test_a_bar_has_a_rectangle_for_adjacent_rows():
     # From a quarter to the half of 400 s, on the first two rows, on the fourth, and on the other cluster.
     rows = ["C1/0", "C1/1", "C1/2", "C1/3", "C2/0"]
     chart = drawn(
-        rows, [Bar("J1", 0.0, 400.0, ["C1/2"], 0), Bar("J2", 100.0, 200.0, ["C2/0", "C1/1", "C1/0", "C1/3"], 1)]
+        rows,
+        [ChartBar("J1", 0.0, 400.0, ["C1/2"], 0), ChartBar("J2", 100.0, 200.0, ["C2/0", "C1/1", "C1/0", "C1/3"], 1)],
     )
     left, width = LEFT + WIDTH / 4, WIDTH / 4
     assert boxes(chart, bar_colour(1)) == [
@@ -59,41 +60,41 @@ def test_a_bar_has_a_rectangle_for_adjacent_rows():
 
 
 def test_a_name_stands_in_a_bar_that_has_room_for_it():
-    chart = drawn(["C1/0"], [Bar("long", 0.0, 90.0, ["C1/0"], 0), Bar("short", 90.0, 90.5, ["C1/0"], 1)])
+    chart = drawn(["C1/0"], [ChartBar("long", 0.0, 90.0, ["C1/0"], 0), ChartBar("short", 90.0, 90.5, ["C1/0"], 1)])
     assert "long" in texts(chart)
     assert "short" not in texts(chart)
 
 
 def test_the_axis_has_round_numbers_in_the_unit_of_its_span():
     # Ten days in seconds: 100 d would be too many ticks, so every second day from 0 to 10.
-    chart = drawn(["C1/0"], [Bar("J", 0.0, 864_000.0, ["C1/0"], 0)])
+    chart = drawn(["C1/0"], [ChartBar("J", 0.0, 864_000.0, ["C1/0"], 0)])
     assert texts(chart) == ["C1", "0", "2", "4", "6", "8", "10", "time (d)", "J"]
 
 
 @pytest.mark.parametrize(("start", "end"), [(0.0, 1e-6), (3.7, 3.9), (1.7e9, 1.7e9 + 1e5), (-5.0, 5e12), (0.0, 1e300)])
 def test_an_axis_has_some_ticks_and_not_too_many(start, end):
-    chart = drawn(["C1/0"], [Bar("J", start, end, ["C1/0"], 0)])
+    chart = drawn(["C1/0"], [ChartBar("J", start, end, ["C1/0"], 0)])
     ticks = list(chart.iter(f"{SVG}path"))
     assert 2 <= len(ticks) <= MOST_TICKS + 1
     assert {LEFT <= float(tick.get("d")[1:].split()[0]) <= LEFT + WIDTH for tick in ticks} == {True}
 
 
 def test_jobs_that_run_already_are_grey():
-    assert len(boxes(drawn(["C1/0"], [Bar("R", 0.0, 5.0, ["C1/0"], None)]), RUNNING)) == 1
+    assert len(boxes(drawn(["C1/0"], [ChartBar("R", 0.0, 5.0, ["C1/0"], None)]), RUNNING)) == 1
 
 
 def test_what_cannot_be_drawn_is_left_to_others():
-    bar = Bar("J", 0.0, 5.0, ["C1/0"], 0)
+    bar = ChartBar("J", 0.0, 5.0, ["C1/0"], 0)
     assert svg(["C1/0"], []) is None
     assert svg(["C1/0"], [bar] * MOST_BARS) is not None
     assert svg(["C1/0"], [bar] * (MOST_BARS + 1)) is None
     assert svg([f"C1/{i}" for i in range(MOST_ROWS + 1)], [bar]) is None
-    assert svg(["C1/0"], [Bar("J", -1.7e308, 1.7e308, ["C1/0"], 0)]) is None, "the span is no finite number"
-    assert svg(["C1/0"], [Bar("J", 1e300, 1e300, ["C1/0"], 0)]) is None, "a second later is the same instant"
+    assert svg(["C1/0"], [ChartBar("J", -1.7e308, 1.7e308, ["C1/0"], 0)]) is None, "the span is no finite number"
+    assert svg(["C1/0"], [ChartBar("J", 1e300, 1e300, ["C1/0"], 0)]) is None, "a second later is the same instant"
 
 
 def test_a_job_of_no_time_and_one_without_processors_are_drawn_as_they_are():
-    chart = drawn(["C1/0"], [Bar("J", 3.0, 3.0, ["C1/0"], 0), Bar("K", 3.0, 3.0, [], 1)])
+    chart = drawn(["C1/0"], [ChartBar("J", 3.0, 3.0, ["C1/0"], 0), ChartBar("K", 3.0, 3.0, [], 1)])
     assert len(boxes(chart, bar_colour(0))) == 1
     assert boxes(chart, bar_colour(1)) == []
     assert PAPER in ElementTree.tostring(chart).decode()

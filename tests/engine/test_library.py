@@ -19,7 +19,7 @@ import pytest
 
 from coalloc.documents.errors import CoallocError, InternalError
 from coalloc.engine import Handle, engine, library
-from coalloc.engine.library import DTYPES, Parameter
+from coalloc.engine.library import DTYPES, CParameter
 
 ROOT = Path(__file__).parents[2]
 ADVICE = r"; install coalloc anew, or in a clone run: python hatch_build\.py$"
@@ -96,7 +96,7 @@ def test_an_array_that_is_only_read_may_be_locked_and_one_that_is_written_not():
     locked = np.zeros(1)
     locked.flags.writeable = False
     assert made(releases=locked).address > 0
-    written = Parameter.of("double times[size]")
+    written = CParameter.of("double times[size]")
     assert written.pointer(np.zeros(1), {"size": 1}, "f") > 0
     with pytest.raises(
         InternalError, match=r"^times of f must be a contiguous writeable float64 array of 1, got float64"
@@ -177,7 +177,7 @@ def test_a_function_that_no_header_declares_is_none():
     with pytest.raises(InternalError, match=r"^the engine has no function problem_sold$"):
         _ = engine().problem_sold
     with pytest.raises(InternalError, match="declares a parameter 'unsigned of size', which"):
-        Parameter.of("unsigned of size")
+        CParameter.of("unsigned of size")
 
 
 # ------------------------------------------------------------------------------ memory and threads

@@ -5,7 +5,7 @@ import pytest
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
 from coalloc.problem import discretise
-from coalloc.rules.chronological_generation import Choice, Start, needs_of, starts_of
+from coalloc.rules.chronological_generation import InitialState, ListedJob, needs_of, starts_of
 
 NODE = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=2, memory=100.0)], 10.0)])
 EARLY, LATE, WIDE = Job("early", 1, 4.0), Job("late", 1, 3.0, arrival=5.0), Job("wide", 2, 2.0)
@@ -17,8 +17,8 @@ def starts(*jobs, running=(), order=None):
     for j in range(len(jobs)) if order is None else order:
         (mode,) = problem.modes[j]
         needs = needs_of(problem, mode.allocation, mode.loads)
-        choices.append(Choice(j, mode, problem.releases[j], mode.duration, needs))
-    return starts_of(Start.of(problem), choices)
+        choices.append(ListedJob(j, mode, problem.releases[j], mode.duration, needs))
+    return starts_of(InitialState.of(problem), choices)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from coalloc.problem.allocation import node_classes
 from coalloc.simulator.decisions import Start
 from coalloc.simulator.occupancy import (
     Occupancy,
-    Pool,
+    PoolOccupancy,
     largest_part,
     occupancy_of,
     refuse_too_large,
@@ -111,7 +111,7 @@ POOL = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=0.0)])
 def test_a_pool_takes_and_refuses_what_any_platform_does(start):
     of_pool = POOL, node_classes(POOL), "platform"
     pool, other = occupancy_of(*of_pool, vectors_on(*of_pool)), Occupancy(*of_pool, vectors_on(*of_pool))
-    assert isinstance(pool, Pool)
+    assert isinstance(pool, PoolOccupancy)
     answers = []
     for room in (pool, other):
         room.take(Job("J0", tasks=1, base_time=1.0), Start("J0", (1,)))

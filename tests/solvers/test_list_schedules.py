@@ -15,7 +15,7 @@ from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.list_schedules import by_work
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import SolveOptions
-from coalloc.solvers.search.list_annealing import Costs, ListAnnealing
+from coalloc.solvers.search.list_annealing import ListAnnealing, ListCosts
 from coalloc.workloads.generators import generate
 
 THREE = Platform((Cluster("C1", (NodeGroup(3, 1.0),), 1.0),))
@@ -50,7 +50,7 @@ def test_the_engine_makes_the_list_schedules_of_python(seed):
     jobs, clusters = int(rng.integers(1, 400)), 1 + seed % 3  # 400 jobs: several blocks of steps
     instance = generate("thesis-oas", seed=seed, jobs=jobs, clusters=clusters, nodes=int(rng.integers(4, 40)))
     problem = discretise(instance, None)
-    costs = Costs.of(Criterion.of(problem, "makespan"))
+    costs = ListCosts.of(Criterion.of(problem, "makespan"))
     lists, order = ListAnnealing(problem, costs, 0), rng.permutation(jobs).tolist()
     lists.consider_order(order)
     expected = sorted(list_schedule(problem, order), key=lambda a: (a.start, a.job))
@@ -61,7 +61,7 @@ def test_past_the_deadline_no_job_starts_before_the_one_placed_last():
     # In the order W, T, S the job S fits beside W at 0; without time it starts with T, which waits for W.
     jobs = [Job("W", 2, 10.0), Job("T", 3, 10.0), Job("S", 1, 1.0)]
     problem = discretise(Instance(THREE, jobs), None)
-    costs = Costs.of(Criterion.of(problem, "makespan"))
+    costs = ListCosts.of(Criterion.of(problem, "makespan"))
     for deadline, start in ((math.inf, 0.0), (-math.inf, 20.0)):
         lists = ListAnnealing(problem, costs, 0)
         lists.complete_order([0, 1, 2], deadline)

@@ -11,7 +11,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform, Schedule, audit
 from coalloc.documents.wording import between
 from coalloc.studies import audit_samples, runs
-from coalloc.studies.audit_rows import COLUMNS, Range, row_of
+from coalloc.studies.audit_rows import COLUMNS, ValueRange, row_of
 from coalloc.studies.audit_windows import History, window_of
 from coalloc.studies.audit_words import amount
 from coalloc.studies.interruption import Interrupted
@@ -77,7 +77,7 @@ def test_a_month_whose_optimum_is_known_is_told_within_the_gap(found):
         # the 36 h that jobs run: 42 - 12... the program's own bound must be within 15 % of the optimum.
         assert 0.85 * OPTIMUM <= row["wait_bound"] <= OPTIMUM
     wait, slowdown = found.answers
-    assert wait.best == Range(found.whole["wait_bound"], found.whole["wait_best"])
+    assert wait.best == ValueRange(found.whole["wait_bound"], found.whole["wait_best"])
     assert wait.avoidable.low == pytest.approx(1.0 - 34 / 74)
     assert slowdown.best.low <= slowdown.best.high < slowdown.as_it_was
 
@@ -86,8 +86,8 @@ def test_shares_of_waiting_hold_what_was_lost(found):
     # SPT knows nothing of the estimates, which are all a day: it runs jobs as they come, as the log did. So nothing
     # tells order from estimates, and both may have cost up to the difference between the log and the bound.
     lost = LONGEST_FIRST - found.whole["wait_bound"]
-    assert found.shares["order"] == Range(0.0, pytest.approx(lost))
-    assert found.shares["estimates"] == Range(0.0, pytest.approx(lost))
+    assert found.shares["order"] == ValueRange(0.0, pytest.approx(lost))
+    assert found.shares["estimates"] == ValueRange(0.0, pytest.approx(lost))
     assert found.shares["capacity"].low > 0.0
     assert found.shares["fragmentation"].low == 0.0
 

@@ -11,7 +11,7 @@ import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.measures.groups import Labels
 from coalloc.studies.audit_model import ModelFit
-from coalloc.studies.audit_policies import AS_IT_WAS, CANDIDATES, Population, Trial, Trials, on_front, spelled
+from coalloc.studies.audit_policies import AS_IT_WAS, CANDIDATES, PolicyTrial, Population, Trials, on_front, spelled
 from coalloc.studies.audit_samples import policy_starts
 from coalloc.studies.audit_windows import History, window_of
 
@@ -23,9 +23,12 @@ def trials(jobs, length, audited, memberships=None, **policies):
     instance = Instance(POOL, jobs)
     arrivals = np.array([job.arrival for job in jobs])
     window = window_of(History(instance, arrivals + audited), 0.0, float(arrivals.max()) + 1.0)
-    tried = (Trial(label, {"policy": label}, np.array(waits)) for label, waits in policies.items())
+    tried = (PolicyTrial(label, {"policy": label}, np.array(waits)) for label, waits in policies.items())
     return Trials(
-        Population.of(window, length, memberships or {}), Trial(AS_IT_WAS, None, np.array(audited)), tuple(tried), ()
+        Population.of(window, length, memberships or {}),
+        PolicyTrial(AS_IT_WAS, None, np.array(audited)),
+        tuple(tried),
+        (),
     )
 
 
@@ -130,7 +133,7 @@ def test_a_model_of_the_site_is_compared_start_by_start():
     # Two jobs of two of four processors for 60 s, at 0 and at 30 s; the model starts the second 60 s later.
     jobs = [Job("0", tasks=2, base_time=60.0), Job("1", tasks=2, base_time=60.0, arrival=30.0)]
     window = window_of(History(Instance(POOL, jobs), np.array([0.0, 30.0])), 0.0, 150.0)
-    fit = ModelFit(window, Trial("model", {"policy": "fcfs"}, np.array([0.0, 60.0])), np.array([0.0, 0.0]))
+    fit = ModelFit(window, PolicyTrial("model", {"policy": "fcfs"}, np.array([0.0, 60.0])), np.array([0.0, 0.0]))
     assert fit.differences.tolist() == [0.0, 60.0]
     assert fit.tau_starts == 1.0
     edges, recorded, simulated = fit.utilization
@@ -151,8 +154,8 @@ def test_a_model_that_repeats_the_log_can_be_trusted():
     jobs = hourly(4)
     waits = np.array([10.0, 0.0, 30.0, 20.0])
     window = window_of(History(Instance(POOL, jobs), 3600.0 * np.arange(4) + waits), 0.0, 1e6)
-    fit = ModelFit(window, Trial("model", {"policy": "fcfs"}, waits), waits)
+    fit = ModelFit(window, PolicyTrial("model", {"policy": "fcfs"}, waits), waits)
     assert (fit.tau_waits, fit.wait_error, fit.utilization_error) == (1.0, 0.0, 0.0)
     assert "can be trusted" in fit.verdict
-    rough = ModelFit(window, Trial("model", {"policy": "fcfs"}, 1.25 * waits), waits)
+    rough = ModelFit(window, PolicyTrial("model", {"policy": "fcfs"}, 1.25 * waits), waits)
     assert "roughly" in rough.verdict

@@ -10,7 +10,7 @@ import pytest
 
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.studies.audit_samples import bounds, measure_window, policy_starts
-from coalloc.studies.audit_windows import Sample
+from coalloc.studies.audit_windows import WindowSample
 from tests.rules.test_fluid import rigid_waits
 
 EASY = {"policy": "easy"}
@@ -23,7 +23,7 @@ def pool(count):
 RUNNING = RunningJob(Job("r", tasks=1, base_time=10.0, estimate=100.0), ["pool/0"], 10.0)
 """It holds one of two processors until 10 s; by its estimate until 100 s."""
 
-SAMPLE = Sample(
+SAMPLE = WindowSample(
     Instance(
         pool(2),
         [Job("wide", tasks=2, base_time=10.0), Job("long", tasks=1, base_time=50.0, estimate=60.0)],
@@ -47,7 +47,7 @@ def test_a_policy_sees_the_clock_of_the_trace():
     # At 10^9 s a second is 870 * log10(1 + 1e-9) = 4e-7: the estimates decide, too. At 10 s it is 36: arrivals do.
     first = Job("1", tasks=2, base_time=50.0, arrival=0.0)
     long, short = (Job(f"{k}", 2, run, arrival=k) for k, run in ((1.0, 100.0), (2.0, 10.0)))
-    sample = Sample(Instance(pool(2), [first, long, short]), np.zeros(3), np.zeros(0))
+    sample = WindowSample(Instance(pool(2), [first, long, short]), np.zeros(3), np.zeros(0))
     f1 = {"policy": "easy", "queue_order": "f1"}
     at = {clock: policy_starts(replace(sample, clock=clock), f1, knows_run_times=False) for clock in (10.0, 1e9)}
     assert at[10.0].tolist() == [0.0, 50.0, 150.0]
@@ -85,7 +85,7 @@ def test_bounds_are_below_what_is_optimal(seed):
         for k in range(4)
     ]
     waited = np.array([rng.integers(0, 9) * (job.arrival == 0.0) for job in jobs], dtype=np.float64)
-    sample = Sample(Instance(pool(3), jobs), waited, np.zeros(0))
+    sample = WindowSample(Instance(pool(3), jobs), waited, np.zeros(0))
     held = [
         sample.measured(sample.jobs.release + rigid_waits(sample.jobs, 3, 0, 0.0, order))
         for order in itertools.permutations(range(4))

@@ -15,7 +15,7 @@ from coalloc.documents.errors import ArgumentError
 from coalloc.instance import Cluster, CoallocError, InstanceError, NodeGroup, Platform
 from coalloc.workloads.communication import largest_task_bandwidth, task_bandwidth
 from coalloc.workloads.swf import SwfOptions, pool, read_swf, read_swf_with_report
-from coalloc.workloads.swf_rules import Change
+from coalloc.workloads.swf_rules import RecordChange
 
 SHARED = Path(__file__).parents[3] / "shared"
 needs_traces = pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of traces, ../shared, is absent")
@@ -97,11 +97,11 @@ def test_every_change_is_counted_and_said(trace, caplog):
     _, report = read_swf_with_report(trace, pool(16))
     assert (report.num_records, report.num_jobs) == (8, 6)
     assert report.changes == {
-        Change.NO_RUN: 1,
-        Change.TOO_LARGE: 1,
-        Change.REQUESTED_PROCESSORS: 1,
-        Change.NO_REQUEST: 1,
-        Change.CUT: 2,
+        RecordChange.NO_RUN: 1,
+        RecordChange.TOO_LARGE: 1,
+        RecordChange.REQUESTED_PROCESSORS: 1,
+        RecordChange.NO_REQUEST: 1,
+        RecordChange.CUT: 2,
     }
     assert report.sentences == (
         "8 jobs read, 6 in the instance",
@@ -142,7 +142,7 @@ def test_a_slice_counts_drops_up_to_its_end_and_other_changes_within(trace):
     # Read up to job 4 at position 2: job 3 was dropped on the way, job 2's cut is before the slice.
     _, report = read_swf_with_report(trace, pool(16), SwfOptions(slice="2:3"))
     assert report.num_records == 4
-    assert report.changes == {Change.NO_RUN: 1, Change.REQUESTED_PROCESSORS: 1}
+    assert report.changes == {RecordChange.NO_RUN: 1, RecordChange.REQUESTED_PROCESSORS: 1}
 
 
 @given(st.integers(0, 5), st.integers(1, 6))
@@ -264,4 +264,4 @@ def test_the_changes_to_a_real_trace_are_those_counted_by_hand():
     trace = SHARED / "data" / "swf" / "KTH-SP2-1996-2.1-cln.swf.gz"
     _, report = read_swf_with_report(trace, pool(100))
     assert (report.num_records, report.num_jobs) == (28476, 28467)
-    assert report.changes == {Change.NO_RUN: 8, Change.NO_PROCESSORS: 1, Change.CUT: 475}
+    assert report.changes == {RecordChange.NO_RUN: 8, RecordChange.NO_PROCESSORS: 1, RecordChange.CUT: 475}

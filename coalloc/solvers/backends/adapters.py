@@ -279,12 +279,12 @@ COMPANIONS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 """Solvers that the portfolio starts by itself: module, distribution, and the options that they take."""
 
 
-def list_companions() -> list[Listed]:
+def list_companions() -> list[ListedSolver]:
     """Return the solvers that ``formulation="auto"`` starts where they are installed; ``solver=`` takes none."""
     return [
-        Listed(name, True, metadata.version(distribution), options)
+        ListedSolver(name, True, metadata.version(distribution), options)
         if is_installed(module)
-        else Listed(name, False, reason=f"it is not installed; it needs `{installing(module)}`")
+        else ListedSolver(name, False, reason=f"it is not installed; it needs `{installing(module)}`")
         for name, (module, distribution, options) in COMPANIONS.items()
     ]
 
@@ -295,7 +295,7 @@ def available_solvers() -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSolver:
     """A solver with an adapter: whether it can be used here, its version, what it takes, and else why not."""
 
     name: str
@@ -305,16 +305,16 @@ class Listed:
     reason: str = ""
 
 
-def list_solvers() -> list[Listed]:
+def list_solvers() -> list[ListedSolver]:
     """Return all solvers with an adapter, HiGHS first."""
     highs = ("time_limit", "work_limit", "gap", "threads", "seed", "start")
-    listed = [Listed("highs", True, metadata.version("highspy"), highs)]
+    listed = [ListedSolver("highs", True, metadata.version("highspy"), highs)]
     for adapter in ADAPTERS.values():
         found = _found(adapter)
         if isinstance(found, str):
-            listed.append(Listed(adapter.name, False, reason=found))
+            listed.append(ListedSolver(adapter.name, False, reason=found))
         else:
-            listed.append(Listed(adapter.name, True, found.version, found.options))
+            listed.append(ListedSolver(adapter.name, True, found.version, found.options))
     return listed
 
 

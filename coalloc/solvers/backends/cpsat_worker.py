@@ -19,7 +19,7 @@ from coalloc.solvers.backends.asker import Asker
 Write = Callable[[dict[str, Any]], None]
 
 
-class Model:
+class CpSatModel:
     """The CP-SAT model of a problem document (see ``coalloc.solvers.backends.cpsat.document_of``)."""
 
     def __init__(self, document: dict[str, Any]) -> None:
@@ -261,10 +261,10 @@ class Model:
                 self.model.add_hint(picked, is_chosen)
 
 
-class News(cp_model.CpSolverSolutionCallback):
+class WorkerNews(cp_model.CpSolverSolutionCallback):
     """Writes every solution as a line."""
 
-    def __init__(self, model: Model, write: Write) -> None:
+    def __init__(self, model: CpSatModel, write: Write) -> None:
         super().__init__()
         self._model, self._write = model, write
 
@@ -290,7 +290,7 @@ def main(requests: int, answers: int) -> None:
 def solve(document: dict[str, Any], write: Write) -> None:
     """Solve a problem and write what there is to know."""
     began = time.perf_counter()
-    model = Model(document)
+    model = CpSatModel(document)
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = max(0.01, document["time_limit"] - (time.perf_counter() - began))
     solver.parameters.num_workers = document["threads"]
@@ -301,5 +301,5 @@ def solve(document: dict[str, Any], write: Write) -> None:
     if document["work_limit"] is not None:
         solver.parameters.max_deterministic_time = document["work_limit"]
     solver.best_bound_callback = lambda bound: write({"bound": bound})
-    status = solver.solve(model.model, News(model, write))
+    status = solver.solve(model.model, WorkerNews(model, write))
     write({"status": solver.status_name(status), "bound": solver.best_objective_bound})

@@ -178,7 +178,7 @@ def status_of(question: Question, *, time_limit: float, proof: Path | None = Non
 # --- as methods of the portfolio ---------------------------------------------------------------------
 
 
-class Run:
+class PumpkinRun:
     """A process that looks for a better schedule than the best at its begin, for an incumbent."""
 
     def __init__(self, incumbent: Incumbent, criterion: Criterion, question: Question) -> None:
@@ -291,7 +291,7 @@ def _begin(incumbent: Incumbent) -> None:
 
 def _finish(incumbent: Incumbent) -> None:
     """Wait for what was started, or start anew."""
-    run = incumbent.kept(Run)
+    run = incumbent.kept(PumpkinRun)
     if run is None:
         run = _started(incumbent)
     if run is not None:
@@ -299,7 +299,7 @@ def _finish(incumbent: Incumbent) -> None:
         run.close()
 
 
-def _started(incumbent: Incumbent) -> Run | None:
+def _started(incumbent: Incumbent) -> PumpkinRun | None:
     """Return a process at work; None where there is no time to load one, or nothing to ask."""
     if incumbent.state.remaining <= LOADING_TIME:
         return None
@@ -310,7 +310,7 @@ def _started(incumbent: Incumbent) -> Run | None:
     if question.is_refuted:
         _refute(incumbent, criterion, question)
         return None
-    return Run(incumbent, criterion, question)
+    return PumpkinRun(incumbent, criterion, question)
 
 
 def _refute(incumbent: Incumbent, criterion: Criterion, question: Question) -> None:

@@ -50,7 +50,7 @@ class Whole(NamedTuple):
     handle: Any
 
 
-class Task(NamedTuple):
+class IntervalTask(NamedTuple):
     """A variable start, a duration, and what is taken meanwhile of each resource, by name."""
 
     start: Whole
@@ -107,7 +107,7 @@ class FlatZinc:
         tag = self._tag(f"bool_clause([{', '.join(true)}], [{', '.join(false)}])")
         self.model.add_constraint(constraints.Clause([truth.handle for truth in truths], tag))
 
-    def add_cumulative(self, tasks: Sequence[Task], resource: str, capacity: int) -> None:
+    def add_cumulative(self, tasks: Sequence[IntervalTask], resource: str, capacity: int) -> None:
         """Let tasks at no instant take more of a resource than there is."""
         starts, durations = [task.start for task in tasks], [task.duration for task in tasks]
         demands = [task.demands[resource] for task in tasks]
@@ -127,7 +127,7 @@ class FlatZinc:
         return self.model.new_constraint_tag()
 
 
-class Model:
+class PumpkinModel:
     """The model of a problem document (see ``coalloc.solvers.backends.pumpkin.document_of``).
 
     ``starts`` and ``chosen`` are variables of the jobs: when one starts, and for each mode whether it is the job's.
@@ -144,13 +144,13 @@ class Model:
         self._durations: list[list[tuple[int, Truth | None]]] = []
         """Of each job its durations, each with whether it is the job's: None where there is no other."""
         self._ends: dict[int, Whole] = {}
-        self._tasks: list[Task] = []
+        self._tasks: list[IntervalTask] = []
         self._parked_at = self.horizon
         for number, job in enumerate(document["jobs"]):
             self._add_job(job, number)
         for number, busy in enumerate(document["busy"]):
             start = self._posted.whole(busy["start"], busy["start"], f"busy{number}")
-            self._tasks.append(Task(start, busy["end"] - busy["start"], busy["demands"]))
+            self._tasks.append(IntervalTask(start, busy["end"] - busy["start"], busy["demands"]))
         self._add_resources(document["capacities"])
         self._order_equal_jobs(document["jobs"])
         for number, row in enumerate(document["rows"]):
@@ -173,7 +173,7 @@ class Model:
         if len(modes) == 1:
             posted.add_order(start, durations[0], self.last_end)
             self._durations[-1].append((durations[0], None))
-            self._tasks.append(Task(start, durations[0], modes[0]["demands"]))
+            self._tasks.append(IntervalTask(start, durations[0], modes[0]["demands"]))
             return
         parts: dict[int, list[Truth]] = defaultdict(list)
         for i, mode in enumerate(modes):
@@ -207,7 +207,7 @@ class Model:
         posted.add_clause(picked, is_parked)
         posted.add_clause(picked.negate(), is_late.negate())
         posted.add_clause(is_late.negate(), is_parked)
-        self._tasks.append(Task(task, duration, demands))
+        self._tasks.append(IntervalTask(task, duration, demands))
         self._parked_at += duration
 
     def _add_exactly_one(self, chosen: list[Truth]) -> None:
@@ -273,7 +273,7 @@ def solve(document: dict[str, Any], write: Write) -> None:
 
 def _status_of(document: dict[str, Any], write: Write) -> dict[str, Any]:
     """Return the last message on a problem, once its model is gone: that closes the file of its proof."""
-    model = Model(document)
+    model = PumpkinModel(document)
     if document["model"] is not None:
         Path(document["model"]).write_text(model.text, encoding="utf-8")
     found = model.model.optimise(

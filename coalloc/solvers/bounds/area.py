@@ -46,7 +46,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class AreaPrices:
     """Prices ``speeds``, shape ``(num_speeds,)``, of a processor tick of each prefix, and ``jobs``, of each job's."""
 
     speeds: Floats
@@ -60,7 +60,7 @@ def area(problem: Problem, *, time_limit: float = math.inf) -> float:
     one that these favour, until it stays or the time (s) is up.
     """
     deadline = time.perf_counter() + time_limit
-    work = Work(problem, levelled_jobs(problem, use_links=False), simple_bound(problem))
+    work = AreaWork(problem, levelled_jobs(problem, use_links=False), simple_bound(problem))
     return max(longest_job(problem), rounded(problem, float(work.bounds(deadline).max(initial=0.0))))
 
 
@@ -72,13 +72,13 @@ def efficiencies_at(costs: Sequence[Sequence[float]]) -> list[list[float]]:
 def level_costs(problem: Problem, time_limit: float = math.inf) -> list[list[float]]:
     """Return what each job costs at each level, at the prices of the release with the greatest area bound."""
     jobs = levelled_jobs(problem, use_links=False)
-    work = Work(problem, jobs, simple_bound(problem))
+    work = AreaWork(problem, jobs, simple_bound(problem))
     deadline = time.perf_counter() + time_limit
     prices = work.best_prices(int(work.bounds(deadline).argmax()), deadline)
     return [row[: len(job.durations)] for row, job in zip(work.level_costs(prices).tolist(), jobs, strict=True)]
 
 
-class Work:
+class AreaWork:
     """The jobs of a problem as arrays, in order of release; levels are padded with the slowest.
 
     ``order`` are the indices of the jobs in the problem, ``releases`` the distinct releases, ``proven_end``
@@ -117,7 +117,7 @@ class Work:
             best = np.maximum(best, self.values(self.best_prices(suffix, deadline)))
         return best
 
-    def values(self, prices: Prices) -> Floats:
+    def values(self, prices: AreaPrices) -> Floats:
         """Return the bound that prices give for each release."""
         costs, _ = self._costs(prices)
         done = _suffix_sums(costs, self._first) + self._held @ prices.speeds
@@ -126,7 +126,7 @@ class Work:
         bounds: Floats = self.releases + np.where(is_priced, done / np.where(is_priced, worth, 1.0), 0.0)
         return bounds
 
-    def best_prices(self, suffix: int, deadline: float = math.inf) -> Prices:
+    def best_prices(self, suffix: int, deadline: float = math.inf) -> AreaPrices:
         """Return the best prices found for the release of this index, by cutting planes."""
         prices = self._plain_prices()
         best = float(self.values(prices)[suffix] - self.releases[suffix])
@@ -142,31 +142,31 @@ class Work:
                 break
         return prices
 
-    def job_values(self, prices: Prices) -> Floats:
+    def job_values(self, prices: AreaPrices) -> Floats:
         """Return what each job is worth at these prices, shape ``(num_jobs,)``, in the order of the problem."""
         costs, _ = self._costs(prices)
         values = np.empty(len(costs))
         values[self.order] = costs
         return values
 
-    def level_costs(self, prices: Prices) -> Floats:
+    def level_costs(self, prices: AreaPrices) -> Floats:
         """Return what each job costs at each level, padded with the slowest, in the order of the problem."""
         costs = np.empty(self._durations.shape)
         costs[self.order] = self._durations * (self._needs @ prices.speeds + prices.jobs[:, None])
         return costs
 
-    def _plain_prices(self) -> Prices:
+    def _plain_prices(self) -> AreaPrices:
         """Return the prices of the plain area bound: every processor costs the same."""
         speeds = np.zeros(len(self._capacities))
         speeds[-1] = 1.0
-        return Prices(speeds, np.zeros(len(self._durations)))
+        return AreaPrices(speeds, np.zeros(len(self._durations)))
 
-    def _costs(self, prices: Prices) -> tuple[Floats, NDArray[np.intp]]:
+    def _costs(self, prices: AreaPrices) -> tuple[Floats, NDArray[np.intp]]:
         """Return the cost of each job at its cheapest level, and that level."""
         costs = self._durations * (self._needs @ prices.speeds + prices.jobs[:, None])
         return costs.min(axis=1, initial=math.inf), costs.argmin(axis=1)
 
-    def _cut(self, suffix: int, prices: Prices) -> tuple[Floats, Floats]:
+    def _cut(self, suffix: int, prices: AreaPrices) -> tuple[Floats, Floats]:
         """Return the work on each prefix and the durations of all jobs at the levels that are cheapest now."""
         _, levels = self._costs(prices)
         jobs = np.arange(len(levels))
@@ -200,7 +200,7 @@ class _Master:
         self._lp.add_row(1.0, 1.0, range(1, len(weights) + 1), weights)
         self._unit = 0.0
 
-    def with_cut(self, work: Floats, durations: Floats) -> tuple[float, Prices]:
+    def with_cut(self, work: Floats, durations: Floats) -> tuple[float, AreaPrices]:
         """Add a cut, solve, and return the value and the prices: 0 where the solver gives none."""
         gains = np.concatenate([work, durations[self._long_jobs]]) / self._scale
         self._unit = self._unit or float(gains.max(initial=0.0)) or 1.0
@@ -211,4 +211,4 @@ class _Master:
         found = np.zeros(len(row)) if solution is None else np.maximum(solution.columns, 0.0)
         jobs = np.zeros(len(durations))
         jobs[self._long_jobs] = found[1 + self._num_speeds :]
-        return float(found[0]) * self._unit, Prices(found[1 : 1 + self._num_speeds] / self._scale[0], jobs)
+        return float(found[0]) * self._unit, AreaPrices(found[1 : 1 + self._num_speeds] / self._scale[0], jobs)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
-from coalloc.problem.stated import Stated
+from coalloc.problem.stated import StatedConstraint
 from coalloc.rules.dual_feasible import weightings
 from coalloc.solvers.bounds.feasible_set import feasible_set_bound
 from coalloc.solvers.bounds.simple import fastest_durations, least_works, simple_bound
@@ -108,7 +108,7 @@ def _part(problem: Problem, due: tuple[int, ...]) -> Problem:
     """Return the problem of some of the jobs, with no constraints but those that the instance states of each job."""
     jobs = tuple(problem.jobs[j].replace(after=(), lags=()) for j in due)
     part = problem.instance.replace(jobs=jobs)
-    return replace(problem, instance=part, constraints=(Stated(),))
+    return replace(problem, instance=part, constraints=(StatedConstraint(),))
 
 
 def _least_cost(criterion: Criterion, due: tuple[int, ...], end: float) -> float:

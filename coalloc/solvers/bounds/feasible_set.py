@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coalloc.problem import Assignment, Problem
-from coalloc.solvers.bounds.area import Work
+from coalloc.solvers.bounds.area import AreaWork
 from coalloc.solvers.bounds.column_generation import IMPROVEMENT, ColumnGeneration, Set, all_levels
 from coalloc.solvers.bounds.large_table import LargeTablePricing, may_tabulate
 from coalloc.solvers.bounds.level_branching import MAX_NODES, Root, branch
@@ -164,7 +164,7 @@ class FeasibleSets:
             if sets is not None:
                 yield from self._at_once(suffix, sets, deadline)
                 return
-        work = Work(problem, jobs, self.best)
+        work = AreaWork(problem, jobs, self.best)
         areas = work.bounds(deadline)
         of_area = rounded(problem, float(areas.max()))
         yield of_area
@@ -226,7 +226,9 @@ class FeasibleSets:
             self._keep(wide, search)
             yield rounded(self._problem, wide.release + lower)
 
-    def _lp(self, work: Work, index: int, suffix: ReleaseSuffix, pricing: Pricing, deadline: float) -> Iterator[float]:
+    def _lp(
+        self, work: AreaWork, index: int, suffix: ReleaseSuffix, pricing: Pricing, deadline: float
+    ) -> Iterator[float]:
         """Yield the bounds of one suffix until they cannot exceed the best, or its LP is solved."""
         prices = work.best_prices(index, deadline)
         of_job = work.job_values(prices)

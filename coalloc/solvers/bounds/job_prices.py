@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from coalloc.engine import LONGEST_CALL, engine
 from coalloc.objectives import Criterion
-from coalloc.solvers.bounds.priced_starts import ROUNDING, Pricing, Ways, ways_of
+from coalloc.solvers.bounds.priced_starts import ROUNDING, StartPricing, Ways, ways_of
 from coalloc.solvers.bounds.prices import Prices, cost_of
 from coalloc.solvers.bounds.smooth_prices import starts_of
 from coalloc.solvers.incumbent import Incumbent
@@ -67,7 +67,7 @@ SHARE = 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Spans:
+class PriceSpans:
     """Spans of the dual prices of jobs: from cell ``low`` on, shape ``(num_jobs,)``, at ``offsets`` of one array.
 
     ``cell`` and ``job`` say what each of these places is, ``width`` (ticks) how long its cell lasts, ``tasks`` what its
@@ -85,7 +85,7 @@ class Spans:
     entries: Ints
 
     @classmethod
-    def between(cls, low: Ints, high: Ints, tasks: Ints, edges: Floats) -> Spans:
+    def between(cls, low: Ints, high: Ints, tasks: Ints, edges: Floats) -> PriceSpans:
         """Return the spans of jobs from cells ``low`` up to, but not with, cells ``high``."""
         offsets = np.concatenate([[0], np.cumsum(high - low)])
         job = np.repeat(np.arange(len(low)), high - low)
@@ -147,7 +147,7 @@ class JobPrices:
         before, edges = self.edges, np.unique(np.append(self._fine[::every], self._fine[-1]))
         sums = np.concatenate([[0.0], np.cumsum(self._processors[0] * np.diff(self._fine))])
         mean = np.diff(np.interp(edges, self._fine, sums)) / np.diff(edges)
-        pricing = Pricing(self._ways, edges)
+        pricing = StartPricing(self._ways, edges)
         if not len(self.prices):
             self.spans = self._spans(pricing, mean[None, :])
             self.prices = self._tasks[self.spans.job] * self._unit * mean[self.spans.cell]
@@ -155,7 +155,7 @@ class JobPrices:
             middle = (edges[:-1] + edges[1:]) / 2.0
             old = np.searchsorted(before, middle, side="right") - 1
             low, high = (np.searchsorted(edges, before[cells]) for cells in self._cells_of_spans())
-            spans = Spans.between(low, high, self._tasks, edges)
+            spans = PriceSpans.between(low, high, self._tasks, edges)
             self.prices = self.prices[self.spans.offsets[spans.job] + old[spans.cell] - self.spans.low[spans.job]]
             self.spans = spans
         self.edges = edges
@@ -167,14 +167,14 @@ class JobPrices:
         """Return the first cell of each span, and the one after its last."""
         return self.spans.low, self.spans.low + np.diff(self.spans.offsets)
 
-    def _spans(self, pricing: Pricing, prices: Floats) -> Spans:
+    def _spans(self, pricing: StartPricing, prices: Floats) -> PriceSpans:
         """Return the cells from the release of each job to the end of its latest start that may be cheapest."""
         ways = self._ways
         reach = np.maximum(pricing.reach(prices, MARGIN), 0.0)
         ends = np.maximum.reduceat(ways.release + reach + ways.duration, ways.first)
         low = np.searchsorted(pricing.edges, ways.release[ways.first], side="right") - 1
         high = np.minimum(np.searchsorted(pricing.edges, ends), pricing.num_cells)
-        return Spans.between(low, np.maximum(low, high), self._tasks, pricing.edges)
+        return PriceSpans.between(low, np.maximum(low, high), self._tasks, pricing.edges)
 
     def _prepare(self) -> None:
         """Begin a climb with the cells."""

@@ -37,7 +37,7 @@ DURATION_NOISE = 1e-12
 """Share by which a mode may be slower than its level: the last digits of one sum."""
 
 
-class Room(NamedTuple):
+class LeftRoom(NamedTuple):
     """Capacity that a set of jobs leaves: processors per class, and of each contended resource."""
 
     free: Allocation
@@ -91,7 +91,7 @@ class LinkSets:
         contended = problem.contended_resources
         limits = [problem.allocations.limits[k] for k in contended]
         left = tuple(limit + SUBTRACTION_NOISE * max(1.0, limit) for limit in limits)
-        self._empty = Room(problem.capacities, left)
+        self._empty = LeftRoom(problem.capacities, left)
         self._choices = [
             [
                 _choices(problem, number, duration, contended) if number >= 0 else [_held(problem, ~number, contended)]
@@ -164,7 +164,7 @@ class LinkSets:
         return self._suffix.jobs[j].least_tasks
 
     def _grown(
-        self, members: tuple[Member, ...], room: Room, left: int, later: Sequence[int]
+        self, members: tuple[Member, ...], room: LeftRoom, left: int, later: Sequence[int]
     ) -> Iterator[tuple[Member, ...]]:
         """Yield all sets that fit and consist of members and of jobs that come later, and () for each that does not.
 
@@ -173,7 +173,7 @@ class LinkSets:
         for i, j in enumerate(later):
             if self._tasks(j) > left:
                 continue
-            extended: Room | None = None
+            extended: LeftRoom | None = None
             for level in range(len(self._choices[j])):
                 together = (*members, (j, level))
                 # What fits at a fast level fits at a slower one.
@@ -182,27 +182,27 @@ class LinkSets:
                 if extended is not None:
                     yield from self._grown(together, extended, left - self._least_tasks[j][level], later[i + 1 :])
 
-    def _with(self, room: Room, member: Member) -> Room | None:
+    def _with(self, room: LeftRoom, member: Member) -> LeftRoom | None:
         """Return what is left of a room once the first choice of a member that fits is in it."""
         return next(self._rooms(room, member), None)
 
-    def _rooms(self, room: Room, member: Member) -> Iterator[Room]:
+    def _rooms(self, room: LeftRoom, member: Member) -> Iterator[LeftRoom]:
         """Yield what each choice of a member that fits leaves."""
         j, level = member
         free, left = room
         for allocation, loads in self._choices[j][level]:
             if self._is_running[j]:  # it holds what it holds, and more than there is leaves nothing
                 rest = (max(0.0, limit - load) for limit, load in zip(left, loads, strict=True))
-                yield Room(tuple(map(sub, free, allocation)), tuple(rest))
+                yield LeftRoom(tuple(map(sub, free, allocation)), tuple(rest))
             elif all(map(le, allocation, free)) and all(map(le, loads, left)):
-                yield Room(tuple(map(sub, free, allocation)), tuple(map(sub, left, loads)))
+                yield LeftRoom(tuple(map(sub, free, allocation)), tuple(map(sub, left, loads)))
 
-    def _arranged(self, members: Sequence[Member]) -> Room | None:
+    def _arranged(self, members: Sequence[Member]) -> LeftRoom | None:
         """Return what the members leave together in some choice of modes; None where none fits."""
         order = sorted(members, key=lambda m: (not self._is_running[m[0]], len(self._choices[m[0]][m[1]]), m))
         steps = 0
 
-        def place(i: int, room: Room) -> Room | None:
+        def place(i: int, room: LeftRoom) -> LeftRoom | None:
             nonlocal steps
             if i == len(order) or steps > CHECK_STEPS:
                 return room

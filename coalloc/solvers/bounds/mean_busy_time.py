@@ -48,14 +48,14 @@ ROUNDING = 1e-9
 Floats = NDArray[np.float64]
 
 
-class Line(NamedTuple):
+class CostLine(NamedTuple):
     """Least cost of a job by its mean busy time (ticks): ``slope`` times that, and ``constant``."""
 
     slope: float
     constant: float
 
 
-def lines_of(criterion: Criterion) -> list[Line] | None:
+def lines_of(criterion: Criterion) -> list[CostLine] | None:
     """Return a line below the costs of each job; None where costs are not known in pieces."""
     lines = []
     for j, (levels, release) in enumerate(zip(criterion.problem.levels, criterion.problem.releases, strict=True)):
@@ -68,11 +68,11 @@ def lines_of(criterion: Criterion) -> list[Line] | None:
             # slope * M + constant is no more than ramp.slope * (M - half) + ramp.intercept from M = release + half on.
             steeper = (ramp.slope - slope) * (release + half)
             constant = min(constant, ramp.intercept - ramp.slope * half + steeper)
-        lines.append(Line(slope, constant))
+        lines.append(CostLine(slope, constant))
     return lines
 
 
-class Work(NamedTuple):
+class MachineWork(NamedTuple):
     """Work of the machine: ``ticks`` from ``release`` on, each of which costs ``ratio`` times its time."""
 
     ratio: float
@@ -80,14 +80,14 @@ class Work(NamedTuple):
     release: float = -math.inf
 
 
-class Held(NamedTuple):
+class HeldShare(NamedTuple):
     """The share of the machine that is not there until ``end``, ticks."""
 
     end: float
     share: float
 
 
-def least_cost(works: Sequence[Work], now: float, held: Sequence[Held] = ()) -> float:
+def least_cost(works: Sequence[MachineWork], now: float, held: Sequence[HeldShare] = ()) -> float:
     """Return what all work costs at the least from an instant on: the largest ratio that is there goes first.
 
     ``works`` are in descending order of their ratios, which are no less than 0, ``held`` in the order of the ends.
@@ -107,7 +107,7 @@ class BusyTimes:
     """
 
     criterion: Criterion
-    lines: list[Line]
+    lines: list[CostLine]
     values: list[float] = field(default_factory=list)
     bound: float = -math.inf
 
@@ -133,7 +133,7 @@ class BusyTimes:
         for release, levels, line, value in zip(problem.releases, problem.levels, self.lines, values, strict=True):
             total.append(line.constant)
             if value > 0.0:
-                works.append(Work(line.slope / value, value, release))
+                works.append(MachineWork(line.slope / value, value, release))
             else:
                 total.append(line.slope * (release + levels[0].duration / 2.0))
         works.sort(key=lambda work: -work.ratio)
@@ -155,7 +155,7 @@ class ValueSearch:
         self._sets |= dict.fromkeys(tuple(sorted(of)) for of in sets)
         return len(self._sets) > number
 
-    def values(self, lines: Sequence[Line], held: Mapping[int, float], deadline: float) -> Iterator[list[float]]:
+    def values(self, lines: Sequence[CostLine], held: Mapping[int, float], deadline: float) -> Iterator[list[float]]:
         """Yield values of all jobs, ticks, ever better for jobs that cost so much by their mean busy times.
 
         Of ``held`` jobs, by index, so many shares hold the machine first.

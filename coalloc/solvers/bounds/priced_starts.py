@@ -135,7 +135,7 @@ class Starts:
         return np.asarray(self.cost + paid, dtype=np.float64)
 
 
-class Pricing:
+class StartPricing:
     """The ways of the jobs, and cells of time between edges: bounds at any prices, and the cheapest starts."""
 
     def __init__(self, ways: Ways, edges: Floats) -> None:

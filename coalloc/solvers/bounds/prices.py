@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from coalloc.objectives import Criterion
-from coalloc.solvers.bounds.priced_starts import Pricing, Ways, ways_of
+from coalloc.solvers.bounds.priced_starts import StartPricing, Ways, ways_of
 from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, Smooth
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
@@ -74,7 +74,7 @@ class Prices:
         end = (1.0 + AFTER) * _last_work(ways) or 1.0
         self.excess = 0.0
         num_cells = int(min(ways.num_jobs // JOBS_PER_CELL, end / float(ways.duration[ways.first].mean())))
-        self.pricing = Pricing(ways, np.linspace(0.0, end, max(FEWEST_CELLS, num_cells) + 1))
+        self.pricing = StartPricing(ways, np.linspace(0.0, end, max(FEWEST_CELLS, num_cells) + 1))
         self.prices = np.zeros((len(ways.capacities), self.pricing.num_cells))
         self._most_cells = max(min(MOST_CELLS, CELLS_PER_JOB * ways.num_jobs), 2 * num_cells)
         work = ways.needs[ways.kind[ways.first]].T @ ways.duration[ways.first]
@@ -120,7 +120,7 @@ class Prices:
             return False
         is_halved = scores >= WORTH_HALVING * np.median(scores[scores > 0.0])
         middles = ((edges[:-1] + edges[1:]) / 2.0)[is_halved]
-        self.pricing = Pricing(self._ways, np.sort(np.concatenate([edges, middles])))
+        self.pricing = StartPricing(self._ways, np.sort(np.concatenate([edges, middles])))
         self.prices = np.repeat(prices, np.where(is_halved, 2, 1), axis=1)
         return True
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.engine import LONGEST_CALL, Handle, engine
-from coalloc.solvers.bounds.priced_starts import Pricing, Ways
+from coalloc.solvers.bounds.priced_starts import StartPricing, Ways
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,7 +39,7 @@ def starts_of(ways: Ways, edges: Floats, low: Ints, high: Ints) -> Handle:
 class Smooth:
     """The smoothed value at one temperature; ``num_starts`` are those of the last evaluation."""
 
-    def __init__(self, pricing: Pricing, temperature: float) -> None:
+    def __init__(self, pricing: StartPricing, temperature: float) -> None:
         low = np.zeros(pricing.ways.num_jobs, dtype=np.int64)
         self._pricing, self._heat = pricing, (temperature, CUT * temperature)
         self._starts = starts_of(pricing.ways, pricing.edges, low, low + pricing.num_cells)
@@ -60,7 +60,7 @@ class Smooth:
         return total, _use(pricing, flow) - pricing.supply
 
 
-def _use(pricing: Pricing, flow: Floats) -> Floats:
+def _use(pricing: StartPricing, flow: Floats) -> Floats:
     """Return what is taken in each cell, if a unit more of each sum of prices costs ``flow``: by rows."""
     later = flow[:, ::-1].cumsum(axis=1)[:, ::-1]
     return np.asarray(later[:, 1:-1] * pricing.widths, dtype=np.float64)

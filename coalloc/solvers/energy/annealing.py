@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from coalloc.instance.rounding import time_tolerance
-from coalloc.models.energy_costs import Costs
+from coalloc.models.energy_costs import ClassWatts
 from coalloc.problem import Assignment, Mode, Problem
-from coalloc.rules.chronological_generation import Choice, Start, needs_of, starts_of
+from coalloc.rules.chronological_generation import InitialState, ListedJob, needs_of, starts_of
 from coalloc.rules.serial_sgs import Generation, fillings
 
 FIRST_ROUND = 200
@@ -43,7 +43,7 @@ Worth = Callable[[float, float], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Option(Choice):
+class PartOption(ListedJob):
     """A job in a mode, on a ``part`` of the platform: J by itself, and (class, W) of the nodes that it keeps busy."""
 
     part: int
@@ -52,10 +52,10 @@ class Option(Choice):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlatformPart:
     """A list of jobs on a part of the platform: J beyond idle watts, and the last end, ticks."""
 
-    jobs: tuple[Option, ...]
+    jobs: tuple[PartOption, ...]
     joules: float
     end: float
 
@@ -63,23 +63,23 @@ class Part:
 class Lists:
     """Requirements of lists of jobs on the parts of a platform, and the ways of a job on one."""
 
-    def __init__(self, problem: Problem, costs: Costs) -> None:
+    def __init__(self, problem: Problem, costs: ClassWatts) -> None:
         self.problem, self.costs = problem, costs
         self.num_parts = len(problem.allocations.parts) or 1
         self._part_of = {g: k for k, part in enumerate(problem.allocations.parts) for g in part}
-        self._start, self._generation = Start.of(problem), Generation(problem)
+        self._start, self._generation = InitialState.of(problem), Generation(problem)
         self._runs = [
             (run.end, busy.allocation) for run, busy in zip(problem.instance.running, problem.busy, strict=True)
         ]
         self._busy_until = {
             g: max((end for end, allocation in self._runs if allocation[g]), default=0.0) for g in costs.extra_watts
         }
-        self._known: dict[int, dict[int, list[Option]]] = {}
+        self._known: dict[int, dict[int, list[PartOption]]] = {}
 
-    def option(self, j: int, mode: Mode) -> Option:
+    def option(self, j: int, mode: Mode) -> PartOption:
         """Return job ``j`` in a mode."""
         used = [g for g, tasks in enumerate(mode.allocation) if tasks]
-        return Option(
+        return PartOption(
             job=j,
             mode=mode,
             release=self.problem.releases[j],
@@ -90,11 +90,11 @@ class Lists:
             extra_watts=tuple((g, self.costs.extra_watts[g]) for g in used if g in self.costs.extra_watts),
         )
 
-    def options(self, j: int) -> dict[int, list[Option]]:
+    def options(self, j: int) -> dict[int, list[PartOption]]:
         """Return the ways of job ``j`` by part: all that there are, or, where these are many, a few of each kind."""
         if j not in self._known:
             modes = self._generation.few_modes(j) or {m.allocation: m for m in self._some_modes(j)}.values()
-            by_part: dict[int, list[Option]] = {}
+            by_part: dict[int, list[PartOption]] = {}
             for option in (self.option(j, mode) for mode in modes):
                 by_part.setdefault(option.part, []).append(option)
             self._known[j] = by_part
@@ -115,7 +115,7 @@ class Lists:
                         if problem.allocations.fits_alone(mode):
                             yield mode
 
-    def measured(self, jobs: tuple[Option, ...]) -> Part:
+    def measured(self, jobs: tuple[PartOption, ...]) -> PlatformPart:
         """Return what a list takes."""
         tick, until = self.costs.tick, self._busy_until.copy()
         joules = end = 0.0
@@ -128,7 +128,7 @@ class Lists:
                 if ended > known:
                     joules += watts * (ended - (known if known > began else began))
                     until[g] = ended
-        return Part(jobs, joules, end)
+        return PlatformPart(jobs, joules, end)
 
     def joules(self, beyond_idle: float, makespan: float) -> float:
         """Return the joules of a schedule with its makespan, s: its parts' beyond idle watts, those, and what runs."""
@@ -147,7 +147,7 @@ class Lists:
         drawn = (min(rate * min(end, origin + low), rate * min(end, origin + high)) for end, rate in watts)
         return self.costs.idle * low + sum(drawn)
 
-    def assignments(self, parts: Iterable[Part]) -> list[Assignment]:
+    def assignments(self, parts: Iterable[PlatformPart]) -> list[Assignment]:
         """Return the assignments of lists."""
         return [
             Assignment(option.job, start, option.mode)
@@ -169,10 +169,10 @@ def _filled(tasks: int, rooms: Sequence[int], order: Sequence[int]) -> tuple[int
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class AnnealingState:
     """A list on every part, and where each job (by index) is; ``cost`` is what the search goes by."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PlatformPart, ...]
     part_of: tuple[int, ...]
     makespan: float
     cost: float
@@ -180,7 +180,7 @@ class State:
 
 def anneal(
     problem: Problem,
-    costs: Costs,
+    costs: ClassWatts,
     assignments: Sequence[Assignment],
     *,
     worth: Worth,
@@ -232,13 +232,13 @@ class _Search:
         self._worth, self._limit = worth, math.inf if makespan_limit is None else makespan_limit
         self._uniform = _uniform(rng)
 
-    def is_within(self, state: State) -> bool:
+    def is_within(self, state: AnnealingState) -> bool:
         """Return whether a state keeps the limit."""
         return state.makespan <= self._limit + time_tolerance(self._limit)
 
-    def first(self, assignments: Sequence[Assignment]) -> State:
+    def first(self, assignments: Sequence[Assignment]) -> AnnealingState:
         """Return the state of assignments, in the order of their starts."""
-        lists: list[list[Option]] = [[] for _ in range(self.lists.num_parts)]
+        lists: list[list[PartOption]] = [[] for _ in range(self.lists.num_parts)]
         part_of = [0] * len(assignments)
         for a in sorted(assignments, key=lambda a: (a.start, a.job)):
             option = self.lists.option(a.job, a.mode)
@@ -246,7 +246,7 @@ class _Search:
             part_of[a.job] = option.part
         return self._state([self.lists.measured(tuple(jobs)) for jobs in lists], tuple(part_of))
 
-    def states(self, best: State, iterations: int | None) -> Iterator[State | None]:
+    def states(self, best: AnnealingState, iterations: int | None) -> Iterator[AnnealingState | None]:
         """Yield what each list tried gives: None where a job has no way to be where it was to go."""
         yield best
         length = FIRST_ROUND * len(best.part_of)
@@ -263,19 +263,19 @@ class _Search:
                 yield candidate
             iterations, length = None if iterations is None else iterations - length, 2 * length
 
-    def _state(self, parts: Sequence[Part], part_of: tuple[int, ...]) -> State:
+    def _state(self, parts: Sequence[PlatformPart], part_of: tuple[int, ...]) -> AnnealingState:
         problem = self.lists.problem
         makespan = problem.clock.seconds(max([part.end for part in parts])) - problem.instance.origin
         cost = self._worth(self.lists.joules(sum([part.joules for part in parts]), makespan), makespan)
         if makespan > self._limit:
             cost += EXCESS * abs(cost) * (makespan / self._limit - 1.0)
-        return State(tuple(parts), part_of, makespan, cost)
+        return AnnealingState(tuple(parts), part_of, makespan, cost)
 
     def _below(self, number: int) -> int:
         """Return a random index."""
         return int(next(self._uniform) * number)
 
-    def _neighbour(self, now: State) -> State | None:
+    def _neighbour(self, now: AnnealingState) -> AnnealingState | None:
         """Return a state beside this one; None where a job has no way to be where it was to go."""
         j = self._below(len(now.part_of))
         if len(now.part_of) > 1 and next(self._uniform) < SWAP:
@@ -283,7 +283,7 @@ class _Search:
             return self._swapped(now, j, other + (other >= j))
         return self._moved(now, j, self._below(self.lists.num_parts))
 
-    def _moved(self, now: State, j: int, to: int) -> State | None:
+    def _moved(self, now: AnnealingState, j: int, to: int) -> AnnealingState | None:
         """Return the state with a job anywhere in the list of a part."""
         option, source = self._any_option(j, to), now.part_of[j]
         if option is None:
@@ -293,7 +293,7 @@ class _Search:
         joined.insert(self._below(len(joined) + 1), option)
         return self._changed(now, {source: left, to: joined}, {j: to})
 
-    def _swapped(self, now: State, i: int, j: int) -> State | None:
+    def _swapped(self, now: AnnealingState, i: int, j: int) -> AnnealingState | None:
         """Return the state with two jobs in each other's place."""
         here, there = now.part_of[i], now.part_of[j]
         if here == there:
@@ -308,12 +308,14 @@ class _Search:
         left[_place(left, i)], right[_place(right, j)] = other, one
         return self._changed(now, {here: left, there: right}, {i: there, j: here})
 
-    def _any_option(self, j: int, part: int) -> Option | None:
+    def _any_option(self, j: int, part: int) -> PartOption | None:
         """Return a random way of a job to be on a part."""
         options = self.lists.options(j).get(part)
         return None if options is None else options[self._below(len(options))]
 
-    def _changed(self, now: State, lists: Mapping[int, Sequence[Option]], moved: Mapping[int, int]) -> State:
+    def _changed(
+        self, now: AnnealingState, lists: Mapping[int, Sequence[PartOption]], moved: Mapping[int, int]
+    ) -> AnnealingState:
         parts, part_of = list(now.parts), now.part_of
         for part, jobs in lists.items():
             parts[part] = self.lists.measured(tuple(jobs))
@@ -322,7 +324,7 @@ class _Search:
         return self._state(parts, part_of)
 
 
-def _place(jobs: Sequence[Option], j: int) -> int:
+def _place(jobs: Sequence[PartOption], j: int) -> int:
     """Return where a job is in a list."""
     return next(place for place, option in enumerate(jobs) if option.job == j)
 

@@ -55,7 +55,7 @@ It is infinite where there are none.
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EdpLine:
     """``value + slope * makespan`` J, below the energy of all schedules of a span."""
 
     value: float
@@ -67,7 +67,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Span:
+class MakespanSpan:
     """Makespans in ``[low, high]``, s, of which no schedule is worth less than ``bound``."""
 
     bound: float
@@ -172,7 +172,7 @@ class Programme:
     lost: Floats
     idle: float
 
-    def line(self, makespan: float) -> Line:
+    def line(self, makespan: float) -> EdpLine:
         """Return the line (D5) that prices give which are best at a makespan, s."""
         prices = self._prices(makespan)
         reduced = self.joules + np.tensordot(prices, self.factors, axes=1)
@@ -183,7 +183,7 @@ class Programme:
         parts = np.take_along_axis(reduced, order, axis=1) * taken
         value = float(parts.sum() + prices @ self.lost)
         lost = SAFE * float(np.abs(parts).sum() + prices @ self.lost + prices @ self.grown * makespan)
-        return Line(value - lost, float(self.idle - prices @ self.grown))
+        return EdpLine(value - lost, float(self.idle - prices @ self.grown))
 
     def _prices(self, makespan: float) -> Floats:
         """Return prices of the rows, J per core-second; any that are not negative make a valid line."""
@@ -259,7 +259,7 @@ def span_bound(relaxation: EnergyByMakespan, delay: int) -> SpanBound:
     return bound
 
 
-def least_worth(lines: Sequence[Line], low: float, high: float, delay: int) -> tuple[float, float]:
+def least_worth(lines: Sequence[EdpLine], low: float, high: float, delay: int) -> tuple[float, float]:
     """Return the least of energy times makespan to the power of ``delay`` (0 or 1) over ``[low, high]`` s, and where.
 
     Energy is the greatest of the lines, so on each part between two crossings it is one of them, and the product a
@@ -278,11 +278,11 @@ def least_worth(lines: Sequence[Line], low: float, high: float, delay: int) -> t
 
 def spans(
     bounds: Sequence[SpanBound],
-    first: Span,
+    first: MakespanSpan,
     deadline: float,
     is_enough: Callable[[float], bool],
     narrow: float = NARROW,
-) -> list[Span]:
+) -> list[MakespanSpan]:
     """Return spans of makespans, that of the smallest bound first, outside of which ``first`` has no schedule.
 
     The span of the smallest bound is halved until that ``is_enough``, no more can be gained, it is no longer than the
@@ -301,7 +301,7 @@ def spans(
         for low, high in ((span.low, middle), (middle, span.high)):
             bound, at = _greatest(bounds, low, high)
             if bound < math.inf:
-                part = Span(max(span.bound, bound), low, high)
+                part = MakespanSpan(max(span.bound, bound), low, high)
                 where[part] = at
                 heapq.heappush(heap, part)
     return heap

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
-from coalloc.models.energy_costs import Costs
+from coalloc.models.energy_costs import ClassWatts
 from coalloc.models.energy_sets import node_jobs
 from coalloc.problem import Problem
 from coalloc.rules.node_sets import NodeJobs, ends_of_counts
@@ -36,7 +36,7 @@ Kind = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class EqualNodes:
     """Requirements of jobs on each of ``count`` equal nodes; J of each job (inf: no room); W while a core is busy."""
 
     count: int
@@ -108,7 +108,7 @@ class EnergyByPatterns:
     ``most`` says how many patterns a kind of nodes may have, now: times the parts of jobs of equal size.
     """
 
-    def __init__(self, problem: Problem, costs: Costs, most: Callable[[], int]) -> None:
+    def __init__(self, problem: Problem, costs: ClassWatts, most: Callable[[], int]) -> None:
         self._origin, self._most = problem.instance.origin, most
         self._nodes = _nodes(problem, costs)
         joules = np.array([node.joules for node in self._nodes])
@@ -187,17 +187,19 @@ def _split(members: Sequence[int], releases: Sequence[float], parts: int) -> Ite
         yield tuple(members[begin:end])
 
 
-def _nodes(problem: Problem, costs: Costs) -> list[Node]:
+def _nodes(problem: Problem, costs: ClassWatts) -> list[EqualNodes]:
     """Return the kinds of nodes of a problem."""
     found: dict[tuple[NodeJobs, tuple[float, ...], float], int] = {}
     for g in range(len(problem.classes)):
         joules = tuple(next((costs.joules(c) for c in modes if c.allocation[g]), math.inf) for modes in problem.modes)
         key = node_jobs(problem, g), joules, costs.extra_watts.get(g, 0.0)
         found[key] = found.get(key, 0) + 1
-    return [Node(count, *key) for key, count in found.items()]
+    return [EqualNodes(count, *key) for key, count in found.items()]
 
 
-def _patterns_of(node: Node, kinds: Sequence[Kind], latest: float, most: int) -> tuple[Ints, Floats, Floats] | None:
+def _patterns_of(
+    node: EqualNodes, kinds: Sequence[Kind], latest: float, most: int
+) -> tuple[Ints, Floats, Floats] | None:
     """Return the patterns of a node that can be done by ``latest``, with joules and ends; None where they are many."""
     sizes = [_size(node.jobs, kind[0]) for kind in kinds]
     equals = {size: [j for s, kind in zip(sizes, kinds, strict=True) for j in kind if s == size] for size in sizes}

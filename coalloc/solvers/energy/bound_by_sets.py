@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
-from coalloc.models.energy_costs import Costs
+from coalloc.models.energy_costs import ClassWatts
 from coalloc.models.energy_sets import set_bounds
 from coalloc.problem import Problem
 
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 class EnergyBySets:
     """Least energy of sets of jobs on each node, and of all jobs together on all of them."""
 
-    def __init__(self, problem: Problem, costs: Costs, makespan_limit: float) -> None:
+    def __init__(self, problem: Problem, costs: ClassWatts, makespan_limit: float) -> None:
         num_nodes, num_sets = len(problem.classes), 1 << len(problem.jobs)
         self._joules = np.full((num_nodes, num_sets), math.inf)
         self._makespans = np.full((num_nodes, num_sets), math.inf)

@@ -33,7 +33,7 @@ from coalloc.problem.declared import normal
 from coalloc.problem.fixed import Fixings
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.bounds.simple import simple_bound
-from coalloc.solvers.energy.bound_by_makespan import MAX_PLACES, EnergyByMakespan, Span, span_bound, spans
+from coalloc.solvers.energy.bound_by_makespan import MAX_PLACES, EnergyByMakespan, MakespanSpan, span_bound, spans
 from coalloc.solvers.result import SolveStatus
 
 SUPPORTED = frozenset({"eligible", "requires"})
@@ -98,7 +98,7 @@ def _over_makespans(problem: Problem, delay: int, makespan_limit: float | None, 
     """Return the least bound over all makespans that an optimal schedule can have; 0 where there is none."""
     relaxation = EnergyByMakespan(problem)
     longest = problem.horizon_in_turn - problem.instance.origin
-    first = Span(0.0, relaxation.least, longest if makespan_limit is None else min(makespan_limit, longest))
+    first = MakespanSpan(0.0, relaxation.least, longest if makespan_limit is None else min(makespan_limit, longest))
     found = spans([span_bound(relaxation, delay)], first, deadline, lambda _: False)
     return found[0].bound if found else 0.0
 

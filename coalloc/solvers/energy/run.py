@@ -32,7 +32,7 @@ from coalloc.solvers.energy.bound_by_makespan import (
     NARROW,
     SAFE,
     EnergyByMakespan,
-    Span,
+    MakespanSpan,
     SpanBound,
     span_bound,
     spans,
@@ -310,7 +310,7 @@ class EnergyRun:
 
         No schedule outside of the window is worth less than ``outside``.
         """
-        open_ = spans(bounds, Span(-math.inf, *window), deadline, self._is_enough, narrow)
+        open_ = spans(bounds, MakespanSpan(-math.inf, *window), deadline, self._is_enough, narrow)
         self.state.raise_bound(min(outside, open_[0].bound) if open_ else outside, "relaxation")
         left = [span for span in open_ if not self._is_enough(span.bound)]
         return (min(span.low for span in left), max(span.high for span in left)) if left else None

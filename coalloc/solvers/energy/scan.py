@@ -26,7 +26,7 @@ NARROW = 0.02
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Span:
+class ScannedSpan:
     """Makespans in ``[low, high)`` (s) of which no schedule has an EDP below ``bound``, J s.
 
     None takes less than ``energy`` J. ``cut`` is where it is to be cut next, None where it is not.
@@ -60,7 +60,7 @@ def least_edp(runner: EnergyRun) -> bool:
     if state.is_closed or not runner.may_be_proven:
         return True
     least, high = window[0], window[1] * (1.0 + RELATIVE_TOLERANCE)
-    spans = [Span(0.0, least, high, 0.0, high)]
+    spans = [ScannedSpan(0.0, least, high, 0.0, high)]
     state.stopped_by = "proof"
     while spans and state.stopped_by == "proof":
         span = spans[0]
@@ -103,19 +103,19 @@ def _prove(runner: EnergyRun, bound: float) -> None:
     runner.state.raise_bound(bound if known is None else min(bound, known * (1.0 - ENOUGH)), "scan")
 
 
-def _parts(span: Span, cut: float, found: Least) -> Iterator[Span]:
+def _parts(span: ScannedSpan, cut: float, found: Least) -> Iterator[ScannedSpan]:
     """Yield a span in parts: below the makespan of the best schedule within ``cut``, up to the cut, and above it."""
     if cut < span.high:
         above = 0.5 * (cut + span.high) if span.high - cut > PROOF_TOLERANCE * span.high else None
-        yield Span(cut * span.energy, cut, span.high, span.energy, above)
+        yield ScannedSpan(cut * span.energy, cut, span.high, span.energy, above)
     if found.bound == math.inf:
         return
     least = max(span.energy, found.bound)
     attained = cut if found.point is None else min(found.point.makespan, cut)
     if found.point is not None:
-        yield Span(attained * least, attained, cut, least, None)
+        yield ScannedSpan(attained * least, attained, cut, least, None)
     if attained > span.low:
-        yield Span(span.low * least, span.low, attained, least, _next_cut(span.low, attained, cut))
+        yield ScannedSpan(span.low * least, span.low, attained, least, _next_cut(span.low, attained, cut))
 
 
 def _next_cut(low: float, high: float, cut: float) -> float | None:

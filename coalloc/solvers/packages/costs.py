@@ -14,7 +14,7 @@ from coalloc.rules.allocation_rules import filled
 from coalloc.rules.packages import chunk_shortfall, least_shortfall, package_limits, total_link_load
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.bounds.speed_levels import LevelBound, from_place
-from coalloc.solvers.packages.search import Option, Price
+from coalloc.solvers.packages.search import PackageOption, Price
 
 
 class SpeedCosts:
@@ -33,22 +33,24 @@ class SpeedCosts:
         self._options = [self._options_of(problem, j) for j in range(len(problem.jobs))]
 
     @staticmethod
-    def _options_of(problem: Problem, j: int) -> list[Option]:
+    def _options_of(problem: Problem, j: int) -> list[PackageOption]:
         def power(g: int) -> float:
             return problem.classes[g].effective_power
 
         levels = problem.levels[j]
         before = [frozenset[int](), *(frozenset(level.classes) for level in levels)]
         return [
-            Option(tuple(sorted(level.classes, key=power)), faster)
+            PackageOption(tuple(sorted(level.classes, key=power)), faster)
             for level, faster in zip(levels, before, strict=False)
         ]
 
-    def options(self, j: int) -> Sequence[Option]:
+    def options(self, j: int) -> Sequence[PackageOption]:
         """Return the speed levels of a job."""
         return self._options[j]
 
-    def allocations(self, j: int, option: Option, free: Sequence[int], left: Sequence[float]) -> Iterator[Allocation]:
+    def allocations(
+        self, j: int, option: PackageOption, free: Sequence[int], left: Sequence[float]
+    ) -> Iterator[Allocation]:
         """Yield one allocation where no link matters to the job, else all."""
         if self._heeds_links[j]:
             yield from self._spreading.allocations(j, free, left, option.classes)
@@ -73,16 +75,18 @@ class ChunkCosts:
         self.order = order
         self._problem = problem
         self._spreading = spreading
-        self._all = [Option(tuple(range(len(problem.classes))))]
+        self._all = [PackageOption(tuple(range(len(problem.classes))))]
         free = problem.package.processors
         self._shortfall = from_place([least_shortfall(problem, problem.jobs[j]) for j in order])
         self._load = from_place([spreading.least_total_load(j, free, package_limits(problem, j)) for j in order])
 
-    def options(self, _: int) -> Sequence[Option]:
+    def options(self, _: int) -> Sequence[PackageOption]:
         """Return the one option that there is."""
         return self._all
 
-    def allocations(self, j: int, option: Option, free: Sequence[int], left: Sequence[float]) -> Iterator[Allocation]:
+    def allocations(
+        self, j: int, option: PackageOption, free: Sequence[int], left: Sequence[float]
+    ) -> Iterator[Allocation]:
         """Yield all allocations: what a job leaves of each cluster matters to the chunks of the others."""
         return self._spreading.allocations(j, free, left, option.classes)
 

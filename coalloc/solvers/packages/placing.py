@@ -16,7 +16,7 @@ from coalloc.rules.allocation_rules import filled
 from coalloc.rules.packages import package_limits
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.packages.costs import ChunkCosts, SpeedCosts, by_gain, by_size
-from coalloc.solvers.packages.search import OnBetter, PackageSearch, Work, is_cheaper
+from coalloc.solvers.packages.search import OnBetter, PackageSearch, WorkLeft, is_cheaper
 from coalloc.solvers.result import PROOF_TOLERANCE, relative_gap
 
 FIRST_SHARE = 0.2
@@ -26,7 +26,7 @@ BOUND_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedPackage:
     """Package found: a mode for each job (None: no package), and a bound on the first objective.
 
     ``is_proven``: the package is optimal in all objectives; without modes, that there is none.
@@ -37,7 +37,7 @@ class Placed:
     is_proven: bool
 
 
-def place_package(problem: Problem, model: str, work: Work, on_better: OnBetter | None = None) -> Placed:
+def place_package(problem: Problem, model: str, work: WorkLeft, on_better: OnBetter | None = None) -> PlacedPackage:
     """Return the best package of a model (``"pas"``, ``"cbs"`` or ``"jpr"``) that the work finds.
 
     The jobs must fit by count. ``on_better`` gets every package on the way that is better than those before.
@@ -50,15 +50,15 @@ def place_package(problem: Problem, model: str, work: Work, on_better: OnBetter 
     return _most_powerful(problem, placed) if model == "jpr" else placed
 
 
-def _in_chunks(problem: Problem, work: Work, on_better: OnBetter | None) -> Placed:
+def _in_chunks(problem: Problem, work: WorkLeft, on_better: OnBetter | None) -> PlacedPackage:
     """Return the best package of CBS."""
     spreading = Spreading(problem)
     search = PackageSearch(problem, spreading, (0.0, 0.0), on_better)
     is_proven = search.run(ChunkCosts(problem, spreading, by_size(problem, spreading)), work)
-    return Placed(search.best, search.lower_bound[0], is_proven)
+    return PlacedPackage(search.best, search.lower_bound[0], is_proven)
 
 
-def _at_levels(problem: Problem, work: Work, on_better: OnBetter | None, lower_bound: float = 0.0) -> Placed:
+def _at_levels(problem: Problem, work: WorkLeft, on_better: OnBetter | None, lower_bound: float = 0.0) -> PlacedPackage:
     """Return the package with the least total execution time; ``lower_bound``, s, is known already."""
     spreading = Spreading(problem)
     search = PackageSearch(problem, spreading, (lower_bound,), on_better)
@@ -67,20 +67,20 @@ def _at_levels(problem: Problem, work: Work, on_better: OnBetter | None, lower_b
         for order, share in ((by_gain, work.part(FIRST_SHARE, len(problem.jobs))), (by_size, work))
     )
     gap = None if search.price is None else relative_gap(search.price[0], search.lower_bound[0])
-    return Placed(search.best, search.lower_bound[0], is_ended or (gap is not None and gap <= PROOF_TOLERANCE))
+    return PlacedPackage(search.best, search.lower_bound[0], is_ended or (gap is not None and gap <= PROOF_TOLERANCE))
 
 
-def _without_saturation(problem: Problem, work: Work, on_better: OnBetter | None) -> Placed:
+def _without_saturation(problem: Problem, work: WorkLeft, on_better: OnBetter | None) -> PlacedPackage:
     """Return the best package that saturates no link, which is proven where it costs no more than without links."""
     bound = _at_levels(replace(problem, links="ignore"), work.part(BOUND_SHARE), None).lower_bound
     strict = _at_levels(replace(problem, links="strict"), work, on_better, bound)
     if strict.modes is None:
-        return Placed(None, bound, is_proven=False)
+        return PlacedPackage(None, bound, is_proven=False)
     total = sum(mode.execution_time for mode in strict.modes)
-    return Placed(strict.modes, bound, is_proven=not is_cheaper((bound,), (total,)))
+    return PlacedPackage(strict.modes, bound, is_proven=not is_cheaper((bound,), (total,)))
 
 
-def _most_powerful(problem: Problem, placed: Placed) -> Placed:
+def _most_powerful(problem: Problem, placed: PlacedPackage) -> PlacedPackage:
     """Return a package of JPR with the same times on the fastest processors; where that cannot be, it is not proven.
 
     Jobs whose levels have fewer classes choose first, and take the fastest processors left. They fill the fastest ones

@@ -37,7 +37,7 @@ OnBetter = Callable[[Sequence[Mode]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class PackageOption:
     """Classes that a job may use, in the order in which it fills those of a cluster, and what that costs at least.
 
     Where all its tasks are on classes of ``before``, that is an allocation of an earlier option.
@@ -54,10 +54,12 @@ class PackageCosts(Protocol):
     def order(self) -> Sequence[int]:
         """The jobs in the order in which they are placed."""
 
-    def options(self, j: int) -> Sequence[Option]:
+    def options(self, j: int) -> Sequence[PackageOption]:
         """Return the options of a job, the cheapest first."""
 
-    def allocations(self, j: int, option: Option, free: Sequence[int], left: Sequence[float]) -> Iterator[Allocation]:
+    def allocations(
+        self, j: int, option: PackageOption, free: Sequence[int], left: Sequence[float]
+    ) -> Iterator[Allocation]:
         """Yield the allocations of an option that must be tried, on free processors and what is left of resources."""
 
     def price(self, j: int, mode: Mode) -> Price:
@@ -68,7 +70,7 @@ class PackageCosts(Protocol):
 
 
 @dataclass(slots=True)
-class Work:
+class WorkLeft:
     """Remaining work of a search: allocations to try, and the time (``perf_counter``, s) until which it may."""
 
     left: float
@@ -81,11 +83,11 @@ class Work:
         self.left -= not self.is_spent
         return not self.is_spent
 
-    def part(self, share: float, least: int = 1) -> Work:
+    def part(self, share: float, least: int = 1) -> WorkLeft:
         """Return a share of what is left, some allocations at the least, and take it away from here."""
         taken = max(least, share * self.left)
         self.left -= taken
-        return Work(taken, self.until)
+        return WorkLeft(taken, self.until)
 
 
 class _Node(NamedTuple):
@@ -103,7 +105,7 @@ class _Tree:
     """One run of the search: its costs and work, and the least price at which each state was reached."""
 
     costs: PackageCosts
-    work: Work
+    work: WorkLeft
     known: dict[tuple[int, object], Price]
     most_tasks: Sequence[int]
     """Of the jobs from each place on that can load a link; 0 beyond the last."""
@@ -128,7 +130,7 @@ class PackageSearch:
         self._limits = [package_limits(problem, j) for j in range(len(problem.jobs))]
         self._clusters = _clusters(problem)
 
-    def run(self, costs: PackageCosts, work: Work) -> bool:
+    def run(self, costs: PackageCosts, work: WorkLeft) -> bool:
         """Search as far as the work goes; return whether ``best`` is proven: to be the best, or that there is none."""
         package, nothing = self.problem.package, tuple(0.0 for _ in self.lower_bound)
         self.lower_bound = max(self.lower_bound, costs.bound(0, package.processors))

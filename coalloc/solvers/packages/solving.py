@@ -23,8 +23,8 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.feasibility import why_not_together, why_package_infeasible
-from coalloc.solvers.packages.placing import Placed, place_package
-from coalloc.solvers.packages.search import Work, is_cheaper
+from coalloc.solvers.packages.placing import PlacedPackage, place_package
+from coalloc.solvers.packages.search import WorkLeft, is_cheaper
 from coalloc.solvers.packages.worth import (
     LEVELS,
     OBJECTIVES,
@@ -238,7 +238,7 @@ def _model_for_the_rest(incumbent: _PackageIncumbent) -> str:
     return name
 
 
-def _placed(incumbent: _PackageIncumbent) -> Placed:
+def _placed(incumbent: _PackageIncumbent) -> PlacedPackage:
     """Place the package without a model."""
     state, problem = incumbent.state, incumbent.problem
 
@@ -246,7 +246,7 @@ def _placed(incumbent: _PackageIncumbent) -> Placed:
         incumbent.take(package_schedule(problem, dict(enumerate(modes))), "package search")
 
     with state.timed("solve"):
-        work = Work(SEARCH_WORK, time.perf_counter() + state.remaining)
+        work = WorkLeft(SEARCH_WORK, time.perf_counter() + state.remaining)
         placed = place_package(problem, state.options.model, work, take)
     if placed.modes is not None:
         take(placed.modes)

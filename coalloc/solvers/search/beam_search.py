@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from coalloc.problem import Assignment
 from coalloc.solvers.bounds.simple import fastest_durations
-from coalloc.solvers.search.growth import Growth, Knapsacks, Partials, Plans
+from coalloc.solvers.search.growth import Growth, GrowthPlans, Knapsacks, Partials
 from coalloc.solvers.search.knapsack_growth import KnapsackPlanner
 from coalloc.solvers.search.plans import Planner
 
@@ -62,7 +62,7 @@ class Branching(Protocol):
 
     def ways(
         self, traits: Floats, worths: Floats, rng: np.random.Generator
-    ) -> tuple[Plans, Floats] | tuple[Knapsacks, Floats]:
+    ) -> tuple[GrowthPlans, Floats] | tuple[Knapsacks, Floats]:
         """Return ways, drawn at random, for parents with such traits, and their traits; worths of jobs are ticks."""
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from coalloc.engine import engine
 from coalloc.engine.library import CALLBACKS
 from coalloc.objectives import Criterion
-from coalloc.solvers.bounds.mean_busy_time import Line
+from coalloc.solvers.bounds.mean_busy_time import CostLine
 from coalloc.solvers.search.ceilings import NOISE
 from coalloc.solvers.search.set_tables import SetTables
 
@@ -68,7 +68,7 @@ class CostTables:
             np.array([0.0 if of_key is None else of_key.slope_after for of_key in pieces], dtype=float),
         )
 
-    def draw(self, lines: Sequence[Line]) -> None:
+    def draw(self, lines: Sequence[CostLine]) -> None:
         """Let jobs cost no less than their lines say."""
         of_kinds = [lines[j] for j, *_ in self._kinds]
         slopes, constants = np.array(of_kinds, dtype=float).reshape(-1, 2).T

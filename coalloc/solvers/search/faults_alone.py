@@ -32,7 +32,7 @@ SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ListPlan:
     """A list: an entry of each tuple per job in order. ``modes`` are None where a job is placed where it ends first."""
 
     order: tuple[int, ...]
@@ -72,7 +72,7 @@ class _Search:
                 idle = idle if value == least else 0
                 plan, least = tried, value
 
-    def _value(self, plan: Plan) -> tuple[float, float]:
+    def _value(self, plan: ListPlan) -> tuple[float, float]:
         """Return the number of faults of a list and its cost; one without faults is taken."""
         incumbent = self.incumbent
         found = self._placed(plan)
@@ -83,7 +83,7 @@ class _Search:
             incumbent.take(found, METHOD.name)
         return faults, incumbent.criterion.value(found)
 
-    def _placed(self, plan: Plan) -> list[Assignment]:
+    def _placed(self, plan: ListPlan) -> list[Assignment]:
         """Return the schedule of a list; nothing where constraints forbid it."""
         problem, profile, found = self.incumbent.problem, Profile(self.incumbent.problem), list[Assignment]()
         for j, waits, mode in zip(plan.order, plan.waits, plan.modes, strict=True):
@@ -99,21 +99,21 @@ class _Search:
             found.append(assignment)
         return found
 
-    def _first(self) -> list[Plan]:
+    def _first(self) -> list[ListPlan]:
         """Return the lists that are tried first, the last one before the others: of the best order, and one by one."""
         best = sorted(self.incumbent.best, key=lambda a: a.start)
         order = tuple([a.job for a in best]) or tuple(named_orders(self.incumbent.problem)[-1])
         free = (None,) * len(order)
-        kept = Plan(order, (False,) * len(order), tuple([a.mode for a in best]) or free)
-        return [Plan(order, (True,) * len(order), free), replace(kept, modes=free), kept]
+        kept = ListPlan(order, (False,) * len(order), tuple([a.mode for a in best]) or free)
+        return [ListPlan(order, (True,) * len(order), free), replace(kept, modes=free), kept]
 
-    def _drawn(self) -> Plan:
+    def _drawn(self) -> ListPlan:
         """Return a list that is drawn anew."""
         order = tuple(self.rng.permutation(len(self.incumbent.problem.jobs)).tolist())
         waits = tuple((self.rng.random(len(order)) < WAITING).tolist())
-        return Plan(order, waits, (None,) * len(order))
+        return ListPlan(order, waits, (None,) * len(order))
 
-    def _changed(self, plan: Plan) -> Plan:
+    def _changed(self, plan: ListPlan) -> ListPlan:
         """Return a list that differs from another in one place: a job goes elsewhere, waits or not, or has a mode."""
         order, waits, modes = list(plan.order), list(plan.waits), list(plan.modes)
         place, what = int(self.rng.integers(len(order))), int(self.rng.integers(3))
@@ -127,7 +127,7 @@ class _Search:
             order.insert(to, order.pop(place))
             waits.insert(to, waits.pop(place))
             modes.insert(to, modes.pop(place))
-        return Plan(tuple(order), tuple(waits), tuple(modes))
+        return ListPlan(tuple(order), tuple(waits), tuple(modes))
 
 
 def search_by_faults(incumbent: Incumbent) -> None:

@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Plans:
+class GrowthPlans:
     """Plans side by side, a row or an entry of each array per plan.
 
     Attributes
@@ -145,7 +145,7 @@ class Growth:
         self,
         partials: Partials,
         parents: Ints,
-        ways: Plans | Knapsacks,
+        ways: GrowthPlans | Knapsacks,
         traits: Floats,
         *,
         until: float = math.inf,
@@ -158,7 +158,7 @@ class Growth:
         at the deadline (``time.perf_counter()``, s).
         """
         number, given = len(parents), tuple[Any, ...]()
-        if isinstance(ways, Plans):
+        if isinstance(ways, GrowthPlans):
             grow, sizes = engine().growth_by_plans, [self.num_jobs]
             given = ways.urgencies, ways.thresholds, ways.relaxed, ways.latest, ways.rules
         else:

@@ -62,7 +62,7 @@ SHARE, BRIEF_SHARE = 0.4, 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
+class ListCosts:
     """Costs of a list, as the engine takes them: ends, or costs in pieces, or such as it asks for each time.
 
     By shape and slowest class ``points`` are ends (s) and costs, which begin at ``firsts``, with slopes behind the last
@@ -79,7 +79,7 @@ class Costs:
     heats: tuple[float, float]
 
     @classmethod
-    def of(cls, criterion: Criterion) -> Costs:
+    def of(cls, criterion: Criterion) -> ListCosts:
         """Return the costs of a criterion."""
         problem, is_sum = criterion.problem, criterion.is_sum
         table = problem.allocations.ticks_table
@@ -142,7 +142,7 @@ class ListAnnealing:
     def __init__(
         self,
         problem: Problem,
-        costs: Costs,
+        costs: ListCosts,
         seed: int,
         latest_ends: Sequence[float] | None = None,
         tables: Tables | None = None,
@@ -264,7 +264,7 @@ def earliness_weights(criterion: Criterion) -> list[float]:
 
 
 def annealing_in(
-    incumbent: Incumbent, costs: Costs, seed: int, latest_ends: Sequence[float] | None = None
+    incumbent: Incumbent, costs: ListCosts, seed: int, latest_ends: Sequence[float] | None = None
 ) -> ListAnnealing:
     """Return the annealing of the lists of an incumbent, which keeps the tables of its problem."""
     tables = incumbent.kept(Tables) or Tables.of(Generation(incumbent.problem))
@@ -309,7 +309,7 @@ def improve(
     value, left, length = criterion.value(best), effort.iterations, SHORT_ROUND * len(best)
     if not best or effort.ends_at(value):
         return best
-    annealing = ListAnnealing(problem, Costs.of(criterion), effort.seed)
+    annealing = ListAnnealing(problem, ListCosts.of(criterion), effort.seed)
     annealing.consider_all(best, effort.deadline)
     while True:
         found = annealing.best()[2] if annealing.value < value else best
@@ -335,7 +335,7 @@ def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
 def _run(incumbent: Incumbent) -> None:
     """Anneal in rounds from the best assignments; of sums briefly before the tree."""
     seed = incumbent.state.options.seed + incumbent.attempt
-    annealing = annealing_in(incumbent, Costs.of(incumbent.criterion), seed)
+    annealing = annealing_in(incumbent, ListCosts.of(incumbent.criterion), seed)
     annealing.consider_all(incumbent.best, incumbent.deadline)
     if annealing.is_movable:  # not out of time, say
         _anneal_in_rounds(incumbent, annealing, BRIEF_ROUNDS if incumbent.round == 0 else ROUNDS)

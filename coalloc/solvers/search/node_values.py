@@ -9,7 +9,7 @@ many, those that ended the fewest branches make room for others.
 from __future__ import annotations
 
 from coalloc.objectives import Criterion
-from coalloc.solvers.bounds.mean_busy_time import BusyTimes, Line, ValueSearch
+from coalloc.solvers.bounds.mean_busy_time import BusyTimes, CostLine, ValueSearch
 from coalloc.solvers.bounds.release_suffixes import levelled_jobs, release_suffix_of
 from coalloc.solvers.search.cost_tables import CostTables, WaitingNode
 from coalloc.solvers.search.set_tables import SetTables
@@ -31,12 +31,12 @@ class NodeValues:
 
     def learn(self, node: WaitingNode, ceiling: float, deadline: float) -> list[float] | None:
         """Return values that show that what follows a node costs more than a ceiling; None where none are found."""
-        lines, held = [Line(0.0, 0.0)] * len(self._problem.jobs), dict[int, float]()
+        lines, held = [CostLine(0.0, 0.0)] * len(self._problem.jobs), dict[int, float]()
         kinds, keys = self._tables.packed.kinds, self._tables.keys
         for kind, number in zip(self._tables.kinds, node.waiting.tolist(), strict=True):
             for j in kinds[kind]:
                 share = number / len(kinds[kind])
-                lines[j] = Line(share * self._lines[j].slope, 0.0)
+                lines[j] = CostLine(share * self._lines[j].slope, 0.0)
         for key, end in zip(node.keys.tolist(), node.ends.tolist(), strict=True):
             if key < self._tables.num_keys:
                 of_kind = kinds[keys[key][0]]

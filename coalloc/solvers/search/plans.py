@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from coalloc.problem import Problem
 from coalloc.rules.serial_sgs import FILLING_RULES
 from coalloc.solvers.bounds.simple import fastest_durations
-from coalloc.solvers.search.growth import Plans
+from coalloc.solvers.search.growth import GrowthPlans
 
 FRESH = 0.3
 """Share of the plans that are drawn anew, and not beside those that brought a schedule so far."""
@@ -66,16 +66,16 @@ class Planner:
         traits: Floats,
         worths: Floats,  # noqa: ARG002 - plans go by how wide and long jobs are
         rng: np.random.Generator,
-    ) -> tuple[Plans, Floats]:
+    ) -> tuple[GrowthPlans, Floats]:
         """Return plans, nearly those of parents with such traits, and their traits."""
         traits = mixed(traits, rng)
         return self.plans(traits, rng), traits
 
-    def plans(self, traits: Floats, rng: np.random.Generator) -> Plans:
+    def plans(self, traits: Floats, rng: np.random.Generator) -> GrowthPlans:
         """Return plans by traits."""
         width, threshold, relaxed_share, latest_share, blur = traits
         blurred = blur[:, None] * rng.normal(size=(len(blur), len(self._widths)))
-        return Plans(
+        return GrowthPlans(
             urgencies=width[:, None] * self._widths + self._lengths + blurred,
             thresholds=np.minimum(1.0, threshold),
             relaxed=relaxed_share * self._lower_bound,

@@ -49,7 +49,7 @@ SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class PoolProblem:
     """Jobs on equal processors: tasks and whole ticks of each, in the order in which they are tried.
 
     ``jobs`` are their numbers in the problem, ``busy`` the ends and processors of what runs from the beginning. A time
@@ -97,7 +97,7 @@ class Pool:
         return -1 if self.busy else max(alone, key=lambda j: self.tasks[j] * self.ticks[j], default=-1)
 
 
-def pool_of(problem: Problem) -> Pool | None:
+def pool_of(problem: Problem) -> PoolProblem | None:
     """Return a problem as a pool; None where processors differ, or anything but processors and time matters."""
     jobs = problem.jobs
     if not jobs or len(jobs) > MOST_JOBS or not problem.has_equal_releases or not are_rectangles(problem):
@@ -112,7 +112,7 @@ def pool_of(problem: Problem) -> Pool | None:
         return None
     unit = reduce(math.gcd, map(int, spans))
     order = sorted(range(len(jobs)), key=lambda j: (-jobs[j].tasks, -durations[j], j))
-    return Pool(
+    return PoolProblem(
         capacity=sum(problem.capacities),
         jobs=tuple(order),
         tasks=tuple(jobs[j].tasks for j in order),
@@ -130,7 +130,7 @@ class PoolTree:
     of time. ``ceiling`` falls with what is found; ``starts`` (units, by job) are the last that was.
     """
 
-    def __init__(self, pool: Pool, ceiling: int, dual_prices: Sequence[float] = ()) -> None:
+    def __init__(self, pool: PoolProblem, ceiling: int, dual_prices: Sequence[float] = ()) -> None:
         self._pool, self.ceiling = pool, ceiling
         self._rates = _rates(pool, dual_prices)
         self._ends_of_busy = np.array([end for end, _ in pool.busy], dtype=np.int64)
@@ -179,7 +179,7 @@ class PoolTree:
         return "stopped", max_nodes - left
 
 
-def _rates(pool: Pool, dual_prices: Sequence[float]) -> Floats:
+def _rates(pool: PoolProblem, dual_prices: Sequence[float]) -> Floats:
     """Return what jobs, and what runs from the beginning, are worth per unit of time: a row for each of some prices.
 
     The first is the share of the processors; what fits together is worth 1 at most at each.
@@ -204,7 +204,7 @@ def _rates(pool: Pool, dual_prices: Sequence[float]) -> Floats:
 class _Ends:
     """The tree of a pool, asked in ticks, as schedules of the problem."""
 
-    def __init__(self, problem: Problem, pool: Pool, dual_prices: Sequence[float], ceiling: float) -> None:
+    def __init__(self, problem: Problem, pool: PoolProblem, dual_prices: Sequence[float], ceiling: float) -> None:
         self._problem, self._pool = problem, pool
         prices = [dual_prices[j] / pool.unit for j in pool.jobs] if dual_prices else []
         self._tree = PoolTree(pool, pool.units(ceiling), prices)

@@ -39,7 +39,7 @@ NOISE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PackingQuestion:
     """Whether items of these sizes, one for each job, fit into so many bins of a capacity."""
 
     sizes: tuple[int, ...]
@@ -60,11 +60,11 @@ class BinPacking:
     processors: int
     machines: int | None
 
-    def question(self, multiple: int) -> Question:
+    def question(self, multiple: int) -> PackingQuestion:
         """Return what is to be asked for an end that is a multiple of the unit after the release."""
         if self.machines is None:
-            return Question(self.sizes, self.processors, multiple)
-        return Question(self.sizes, multiple, self.machines)
+            return PackingQuestion(self.sizes, self.processors, multiple)
+        return PackingQuestion(self.sizes, multiple, self.machines)
 
     def steps(self, end: float) -> int:
         """Return roughly how many steps the listing of arcs takes for an end, ticks."""
@@ -118,7 +118,7 @@ def _machines(tasks: Sequence[int], processors: int) -> int | None:
     return most if most and sum(widest[::-1][: most + 1]) > processors else None
 
 
-def pack(incumbent: Incumbent, question: Question) -> list[list[int]] | SolveStatus:
+def pack(incumbent: Incumbent, question: PackingQuestion) -> list[list[int]] | SolveStatus:
     """Return the jobs of each bin, by index; ``infeasible`` where there is no packing, else ``unknown``."""
     values = sorted(set(question.sizes), reverse=True)
     if values[0] > question.capacity or sum(question.sizes) > question.capacity * question.bins:

@@ -56,7 +56,7 @@ class SlurmNode(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class SlurmPartition:
     """A partition: its nodes, the most that a job may ask for (s; None: no limit), its QOS, and how it is shared."""
 
     name: str
@@ -67,12 +67,12 @@ class Partition:
 
 
 @dataclass(slots=True)
-class Site:
+class SlurmSite:
     """A Slurm site; ``outages`` are times since 1970, in s, from which nodes took no jobs."""
 
     source: str
     nodes: dict[str, SlurmNode] = field(default_factory=dict)
-    partitions: dict[str, Partition] = field(default_factory=dict)
+    partitions: dict[str, SlurmPartition] = field(default_factory=dict)
     licenses: dict[str, float] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     outages: dict[str, float] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Site:
         return "memory" in kinds
 
 
-def read_site(slurm_conf: str, gres_conf: str | None = None, show_node: str | None = None) -> Site:
+def read_site(slurm_conf: str, gres_conf: str | None = None, show_node: str | None = None) -> SlurmSite:
     """Return the site that its files describe.
 
     Raises
@@ -100,7 +100,7 @@ def read_site(slurm_conf: str, gres_conf: str | None = None, show_node: str | No
     InstanceError
         A file cannot be read, or has lines with errors: all of one file together.
     """
-    reading = _Reading(Site(slurm_conf))
+    reading = _Reading(SlurmSite(slurm_conf))
     reading.read_conf()
     if gres_conf is not None:
         reading.read_gres(gres_conf)
@@ -114,7 +114,7 @@ def read_site(slurm_conf: str, gres_conf: str | None = None, show_node: str | No
 class _Reading:
     """The files of a site while they are read."""
 
-    site: Site
+    site: SlurmSite
     faults: Faults = field(default_factory=Faults)
     node_defaults: dict[str, str] = field(default_factory=dict)
     partition_defaults: dict[str, str] = field(default_factory=dict)
@@ -184,7 +184,7 @@ class _Reading:
         )
         if sharing.startswith(("YES", "FORCE")):
             self.site.notes["partitions that oversubscribe CPUs"] += 1
-        self.site.partitions[name] = Partition(
+        self.site.partitions[name] = SlurmPartition(
             name,
             self._nodes_of(pairs.get("nodes", "")),
             walltime("MaxTime", pairs.get("maxtime", "")),
@@ -263,7 +263,7 @@ class _Reading:
 
     def _join(self, name: str, partitions: str) -> None:
         for partition in filter(None, partitions.split(",")):
-            known = self.site.partitions.get(partition) or Partition(partition, (), None, "", False)
+            known = self.site.partitions.get(partition) or SlurmPartition(partition, (), None, "", False)
             if name not in known.nodes:
                 self.site.partitions[partition] = replace(known, nodes=(*known.nodes, name))
 

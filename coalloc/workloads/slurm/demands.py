@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from coalloc.workloads.slurm.platform import Demand, Layout
+from coalloc.workloads.slurm.platform import Demand, SiteLayout
 from coalloc.workloads.slurm.values import UNKNOWN, FieldError, resources
 
 PARTITION = "partition:"
@@ -35,7 +35,7 @@ class Unmet(StrEnum):
 class Demands:
     """The demands of the jobs of a site; equal ones are one object."""
 
-    layout: Layout
+    layout: SiteLayout
     known: dict[str, tuple[tuple[str, ...], tuple[Unmet, ...]]] = field(default_factory=dict)
     generic: dict[str, tuple[tuple[tuple[str, float], ...], tuple[Unmet, ...]]] = field(default_factory=dict)
     demands: dict[tuple[object, ...], tuple[Demand, list[Unmet]]] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class _Constraint:
     ``names`` are the features of a constraint that is a list of features that nodes have all, None of another.
     """
 
-    def __init__(self, layout: Layout, text: str) -> None:
+    def __init__(self, layout: SiteLayout, text: str) -> None:
         self.layout, self.text = layout, text
         self.tokens = TOKEN.findall(text)
         self.names: list[str] | None = []

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from coalloc.documents.text import quoted
 from coalloc.instance import Limit
 from coalloc.instance.rounding import capacity_limit
-from coalloc.workloads.slurm.conf import Site
+from coalloc.workloads.slurm.conf import SlurmSite
 from coalloc.workloads.slurm.lines import Faults, Line, table_lines
 from coalloc.workloads.slurm.runs import Runs
 from coalloc.workloads.slurm.values import LineError, count, resources
@@ -59,7 +59,7 @@ class Scope(NamedTuple):
 
 
 @dataclass(slots=True)
-class Tables:
+class LimitTables:
     """Limits in the tables: of associations (account, user, partition), parents of accounts, limits of QOS."""
 
     associations: dict[tuple[str, str, str], Stated] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Tables:
     notes: Counter[str] = field(default_factory=Counter)
 
 
-def read_tables(sources: Iterable[str]) -> Tables:
+def read_tables(sources: Iterable[str]) -> LimitTables:
     """Return what tables of sacctmgr and sshare say.
 
     Raises
@@ -77,10 +77,10 @@ def read_tables(sources: Iterable[str]) -> Tables:
     InstanceError
         A table cannot be read, is none of these, or has lines with errors.
     """
-    tables = Tables()
+    tables = LimitTables()
     for source in sources:
         faults = Faults()
-        add: Callable[[Tables, Line], None] | None = None
+        add: Callable[[LimitTables, Line], None] | None = None
         for line in table_lines(source, faults):
             if add is None:
                 with faults.at(source, 1):
@@ -93,7 +93,7 @@ def read_tables(sources: Iterable[str]) -> Tables:
     return tables
 
 
-def _reader_of(line: Line) -> Callable[[Tables, Line], None]:
+def _reader_of(line: Line) -> Callable[[LimitTables, Line], None]:
     """Return what reads the rows of a table with these columns."""
     if "rawshares" in line.pairs:
         return _add_share
@@ -105,13 +105,13 @@ def _reader_of(line: Line) -> Callable[[Tables, Line], None]:
     raise LineError(f"{sentence}, got {quoted('|'.join(line.pairs))}")
 
 
-def _add_share(tables: Tables, line: Line) -> None:
+def _add_share(tables: LimitTables, line: Line) -> None:
     """Count a share, which is of the queue order and not of an instance."""
     if line.text("rawshares").strip() not in ("", "parent"):
         tables.notes["fair shares, which are for a queue order"] += 1
 
 
-def _add_association(tables: Tables, line: Line) -> None:
+def _add_association(tables: LimitTables, line: Line) -> None:
     account, user, partition = (line.text(key).strip() for key in ("account", "user", "partition"))
     if not account:
         raise LineError("Account must not be empty")
@@ -120,7 +120,7 @@ def _add_association(tables: Tables, line: Line) -> None:
         tables.parents[account] = line.text("parentname", "par name").strip()
 
 
-def _add_qos(tables: Tables, line: Line) -> None:
+def _add_qos(tables: LimitTables, line: Line) -> None:
     name = line.text("name").strip()
     if not name:
         raise LineError("Name must not be empty")
@@ -129,7 +129,7 @@ def _add_qos(tables: Tables, line: Line) -> None:
         tables.over_partition.add(name)
 
 
-def _stated(tables: Tables, line: Line) -> Stated:
+def _stated(tables: LimitTables, line: Line) -> Stated:
     """Return the limits of a row; those that an instance cannot state are counted."""
     tables.notes.update(f"limits {name}" for key, name in UNEXPRESSED.items() if line.text(key).strip())
     found: dict[str, Mapping[str, float]] = {}
@@ -149,8 +149,8 @@ def _stated(tables: Tables, line: Line) -> Stated:
 class Limiting:
     """The limits on the jobs of a log; ``user`` and ``account`` give the names by which these are known."""
 
-    tables: Tables
-    site: Site
+    tables: LimitTables
+    site: SlurmSite
     user: Callable[[str], str]
     account: Callable[[str], str]
     num_exceeding: int = 0

@@ -17,11 +17,11 @@ from coalloc.instance import Instance, Job, RunningJob, Shape
 from coalloc.instance.limits import within
 from coalloc.schedule import Placement, Schedule
 from coalloc.workloads.slurm.demands import Demands
-from coalloc.workloads.slurm.limits import Limiting, Tables
-from coalloc.workloads.slurm.places import Occupancy, known_hosts
+from coalloc.workloads.slurm.limits import Limiting, LimitTables
+from coalloc.workloads.slurm.places import PlaceOccupancy, known_hosts
 from coalloc.workloads.slurm.platform import WHOLE_NODE
 from coalloc.workloads.slurm.relations import Relations, related
-from coalloc.workloads.slurm.reservations import Blocking, Reservation
+from coalloc.workloads.slurm.reservations import Blocking, SlurmReservation
 from coalloc.workloads.slurm.runs import Collecting, Left
 from coalloc.workloads.swf import no_jobs
 
@@ -85,7 +85,7 @@ class Making:
             else:
                 count.dropped[Left.BEFORE] += 1
 
-    def instance(self, name: str, tables: Tables, reservations: Sequence[Reservation]) -> Instance:
+    def instance(self, name: str, tables: LimitTables, reservations: Sequence[SlurmReservation]) -> Instance:
         """Return the instance."""
         relations = related(self.runs)
         self.notes.update(relations.broken)
@@ -105,10 +105,10 @@ class Making:
 
     # -------------------------------------------------------------------------- what holds nodes from the beginning
 
-    def _blocking(self, reservations: Sequence[Reservation]) -> Blocking:
+    def _blocking(self, reservations: Sequence[SlurmReservation]) -> Blocking:
         """Return what holds nodes: running jobs, then outages and maintenance, then other reservations."""
         blocking = Blocking(self.layout, self.epoch)
-        for run, nodes in self._running_jobs(Occupancy(self.layout)):
+        for run, nodes in self._running_jobs(PlaceOccupancy(self.layout)):
             blocking.running.append(run)
             blocking.hold(nodes, 0.0, run.end)
         blocking.close(self._outages().items(), self.runs.end)
@@ -131,7 +131,7 @@ class Making:
                     since[name] = max(since[name], runs.start[place] + runs.run[place])
         return since
 
-    def _running_jobs(self, occupancy: Occupancy) -> Iterable[tuple[RunningJob, Sequence[str]]]:
+    def _running_jobs(self, occupancy: PlaceOccupancy) -> Iterable[tuple[RunningJob, Sequence[str]]]:
         """Yield the jobs that run when the period begins, with their nodes."""
         runs = self.runs
         users = self._users()
@@ -158,7 +158,7 @@ class Making:
 
     def schedule(self, instance: Instance) -> Schedule:
         """Return where and when the jobs of the instance ran, as far as their processors are known."""
-        runs, occupancy = self.runs, Occupancy(self.layout)
+        runs, occupancy = self.runs, PlaceOccupancy(self.layout)
         ids = {id: place for place, id in enumerate(instance.job_by_id)}
         placements = []
         for place in sorted((*self.running, *self.kept), key=runs.start.__getitem__):

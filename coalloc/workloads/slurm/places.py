@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from coalloc.workloads.slurm.platform import Layout, Place, span, spans
+from coalloc.workloads.slurm.platform import NodePlace, SiteLayout, span, spans
 from coalloc.workloads.slurm.values import UNKNOWN, LineError, hosts
 
 
@@ -41,10 +41,10 @@ class _Node:
 
 
 @dataclass(slots=True)
-class Occupancy:
+class PlaceOccupancy:
     """The nodes of a site while jobs are placed on them in the order of their starts."""
 
-    layout: Layout
+    layout: SiteLayout
     nodes: dict[str, _Node] = field(default_factory=dict)
 
     def place(self, node_list: str, tasks: int, start: float, end: float) -> tuple[list[str], tuple[str, ...]] | None:
@@ -67,7 +67,7 @@ class Occupancy:
         pairs = zip(taken, known, strict=True)
         return [text for (_, cpus), place in pairs for text in self._texts(place, cpus)], names
 
-    def _texts(self, place: Place, cpus: Sequence[int]) -> list[str]:
+    def _texts(self, place: NodePlace, cpus: Sequence[int]) -> list[str]:
         """Return the names of processors of a node."""
         node = f"{self.layout.names[place.cluster]}/{place.number}"
         return [node] if place.processors == 1 else [f"{node}.{span(*run)}" for run in spans(sorted(cpus))]
@@ -81,7 +81,7 @@ def known_hosts(node_list: str) -> tuple[str, ...]:
         return ()
 
 
-def _shares(places: Sequence[Place], tasks: int) -> list[int]:
+def _shares(places: Sequence[NodePlace], tasks: int) -> list[int]:
     """Return how many of the tasks of a job each of its nodes has: all of its processors, or an even part."""
     whole = [place.processors for place in places]
     if sum(whole) == tasks:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from coalloc.instance import Cluster, NodeGroup, Platform, Switch, Window
 from coalloc.instance.rounding import capacity_limit
-from coalloc.workloads.slurm.conf import Site, SlurmNode
+from coalloc.workloads.slurm.conf import SlurmNode, SlurmSite
 from coalloc.workloads.slurm.sacct_records import Unit
 from coalloc.workloads.slurm.topology import Topology
 
@@ -24,7 +24,7 @@ UNCONNECTED = "unconnected"
 """Cluster of the nodes that no switch connects."""
 
 
-class Place(NamedTuple):
+class NodePlace(NamedTuple):
     """Place of a node: its cluster by index, its number there, its group by index, and its processors."""
 
     cluster: int
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     processors: int
 
 
-class Kind(NamedTuple):
+class NodeKind(NamedTuple):
     """Equal nodes of a cluster, by index: what they have, their partitions and their number."""
 
     cluster: int
@@ -52,17 +52,17 @@ class Demand(NamedTuple):
 
 
 @dataclass(slots=True)
-class Layout:
+class SiteLayout:
     """The nodes of a site as an instance numbers them.
 
     ``features`` are of each kind of nodes, and grow with what jobs ask.
     """
 
-    site: Site
+    site: SlurmSite
     unit: Unit
     names: list[str]
-    kinds: list[Kind]
-    places: dict[str, Place]
+    kinds: list[NodeKind]
+    places: dict[str, NodePlace]
     switches: Sequence[Switch]
     above: Mapping[str, str]
     features: list[dict[str, None]] = field(default_factory=list)
@@ -146,7 +146,7 @@ def span(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def layout_of(site: Site, topology: Topology | None, unit: Unit) -> Layout:
+def layout_of(site: SlurmSite, topology: Topology | None, unit: Unit) -> SiteLayout:
     """Return where the nodes of a site are."""
     topology = topology or Topology({"": ()})
     member: dict[str, list[str]] = {name: [] for name in site.nodes}
@@ -154,8 +154,8 @@ def layout_of(site: Site, topology: Topology | None, unit: Unit) -> Layout:
         for name in partition.nodes:
             member[name].append(partition.name)
     leaves = _leaves(site, topology)
-    kinds: list[Kind] = []
-    places: dict[str, Place] = {}
+    kinds: list[NodeKind] = []
+    places: dict[str, NodePlace] = {}
     for c, nodes in enumerate(leaves.values()):
         equal: dict[tuple[SlurmNode, frozenset[str]], list[str]] = {}
         for name in nodes:
@@ -164,15 +164,15 @@ def layout_of(site: Site, topology: Topology | None, unit: Unit) -> Layout:
         for (node, partitions), same in equal.items():
             processors = node.cpus if unit == "cpus" else 1
             for name in same:
-                places[name] = Place(c, number, len(kinds), processors)
+                places[name] = NodePlace(c, number, len(kinds), processors)
                 number += 1
-            kinds.append(Kind(c, node, partitions, len(same)))
+            kinds.append(NodeKind(c, node, partitions, len(same)))
     switches, above = _switches(topology, leaves)
     features = [dict.fromkeys(kind.node.features) for kind in kinds]
-    return Layout(site, unit, list(leaves), kinds, places, switches, above, features)
+    return SiteLayout(site, unit, list(leaves), kinds, places, switches, above, features)
 
 
-def _leaves(site: Site, topology: Topology) -> dict[str, list[str]]:
+def _leaves(site: SlurmSite, topology: Topology) -> dict[str, list[str]]:
     """Return the nodes of each cluster, which has some."""
     unnamed = site.settings.get("clustername") or "cluster"
     leaves = {

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from coalloc.instance import Job, RunningJob, Window
 from coalloc.workloads.slurm.lines import Faults, record_lines
-from coalloc.workloads.slurm.platform import Layout, Place, span, spans
+from coalloc.workloads.slurm.platform import NodePlace, SiteLayout, span, spans
 from coalloc.workloads.slurm.values import FieldError, LineError, amount, hosts, instant
 
 RECURRING = ("HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY")
 
 
-class Reservation(NamedTuple):
+class SlurmReservation(NamedTuple):
     """A reservation: its nodes from start to end (since 1970, in s), for maintenance or for jobs, and licenses."""
 
     name: str
@@ -32,7 +32,7 @@ class Reservation(NamedTuple):
     licenses: tuple[tuple[str, float], ...]
 
 
-def read_reservations(source: str, layout: Layout) -> list[Reservation]:
+def read_reservations(source: str, layout: SiteLayout) -> list[SlurmReservation]:
     """Return the reservations of a file, in the order of their starts.
 
     Raises
@@ -40,7 +40,7 @@ def read_reservations(source: str, layout: Layout) -> list[Reservation]:
     InstanceError
         The file cannot be read, or has lines with errors.
     """
-    faults, notes, found = Faults(), layout.site.notes, list[Reservation]()
+    faults, notes, found = Faults(), layout.site.notes, list[SlurmReservation]()
     for line in record_lines(source, "ReservationName", "scontrol show reservation -o", faults):
         with faults.at(source, line.number):
             start, end = (instant(key, line.text(key.lower())) for key in ("StartTime", "EndTime"))
@@ -57,17 +57,17 @@ def read_reservations(source: str, layout: Layout) -> list[Reservation]:
                 line.text("corecnt"), nodes, layout
             )
             licenses = tuple(_licenses(line.text("licenses").replace("(null)", ""), layout))
-            found.append(Reservation(line.text("reservationname"), start, end, nodes, "MAINT" in flags, licenses))
+            found.append(SlurmReservation(line.text("reservationname"), start, end, nodes, "MAINT" in flags, licenses))
     faults.raise_all()
     return sorted(found, key=lambda reservation: reservation.start)
 
 
-def _has_cores_only(cores: str, nodes: Sequence[str], layout: Layout) -> bool:
+def _has_cores_only(cores: str, nodes: Sequence[str], layout: SiteLayout) -> bool:
     """Return whether a reservation has fewer cores than its nodes have CPUs, be it with two threads per core."""
     return cores.isdecimal() and 2 * int(cores) < sum(layout.kinds[layout.places[n].group].node.cpus for n in nodes)
 
 
-def _licenses(text: str, layout: Layout) -> Iterator[tuple[str, float]]:
+def _licenses(text: str, layout: SiteLayout) -> Iterator[tuple[str, float]]:
     for entry in filter(None, text.split(",")):
         name, _, number = entry.partition(":")
         if f"license/{name}" in layout.site.licenses:
@@ -78,7 +78,7 @@ def _licenses(text: str, layout: Layout) -> Iterator[tuple[str, float]]:
 class Blocking:
     """Blocks of nodes on the clock of the instance: no two may hold one at a time, and running jobs come first."""
 
-    layout: Layout
+    layout: SiteLayout
     epoch: float
     held: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     windows: list[Window] = field(default_factory=list)
@@ -108,7 +108,7 @@ class Blocking:
             for cluster, ranges in self.layout.ranges(names):
                 self.windows.append(Window(cluster, start, end - self.epoch, nodes=ranges))
 
-    def reserve(self, reservation: Reservation, id: str) -> None:
+    def reserve(self, reservation: SlurmReservation, id: str) -> None:
         """Add an advance reservation of the nodes that nothing else holds then."""
         start, end = max(0.0, reservation.start - self.epoch), reservation.end - self.epoch
         free = [
@@ -126,7 +126,7 @@ class Blocking:
         self.running.append(RunningJob(job, list(whole_nodes(self.layout, places)), end, start))
 
 
-def whole_nodes(layout: Layout, places: Iterable[Place]) -> Iterator[str]:
+def whole_nodes(layout: SiteLayout, places: Iterable[NodePlace]) -> Iterator[str]:
     """Yield all processors of nodes as ranges of names."""
     for (cluster, processors), same in groupby(sorted(places), key=attrgetter("cluster", "processors")):
         cores = "" if processors == 1 else f".{span(0, processors - 1)}"

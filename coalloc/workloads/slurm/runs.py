@@ -14,10 +14,10 @@ from enum import StrEnum
 from coalloc.workloads.slurm.demands import Demands, Unmet
 from coalloc.workloads.slurm.platform import Demand
 from coalloc.workloads.slurm.sacct import Arrival, as_swf
-from coalloc.workloads.slurm.sacct_records import Drop, SacctRecord, elapsed
+from coalloc.workloads.slurm.sacct_records import RecordDrop, SacctRecord, elapsed
 from coalloc.workloads.slurm.submit import NOTHING, Submitted, submitted, throttle_of
 from coalloc.workloads.slurm.values import UNKNOWN, amount, count, resources
-from coalloc.workloads.swf_rules import Change, SwfJob, apply_rules
+from coalloc.workloads.swf_rules import RecordChange, SwfJob, apply_rules
 
 
 class Left(StrEnum):
@@ -82,10 +82,10 @@ class Collecting:
     num_records: int = 0
     running: list[int] = field(default_factory=list)
 
-    def add(self, found: SacctRecord | Drop, fields: Mapping[str, str]) -> None:
+    def add(self, found: SacctRecord | RecordDrop, fields: Mapping[str, str]) -> None:
         """Add a record."""
         self.num_records += 1
-        if isinstance(found, Drop):
+        if isinstance(found, RecordDrop):
             self.dropped[found] += 1
             self._note_throttle(found, fields)
         elif fields.get("Reservation") in self.reservations:
@@ -93,10 +93,10 @@ class Collecting:
         else:
             self._add_run(found, fields)
 
-    def _note_throttle(self, found: Drop, fields: Mapping[str, str]) -> None:
+    def _note_throttle(self, found: RecordDrop, fields: Mapping[str, str]) -> None:
         """Note how many tasks of an array may run at once, as the tasks that wait say (``8_[3-9%2]``)."""
         job, _, waiting = fields["JobID"].partition("_")
-        if found is Drop.NEVER_STARTED and (throttle := throttle_of(waiting)):
+        if found is RecordDrop.NEVER_STARTED and (throttle := throttle_of(waiting)):
             self.runs.throttles[job] = throttle
 
     def _add_run(self, record: SacctRecord, fields: Mapping[str, str]) -> None:
@@ -165,7 +165,7 @@ class Collecting:
         told = submitted(line, int(component or 0)) if line else NOTHING
         return told._replace(dependency=dependency) if dependency not in UNKNOWN else told
 
-    def _note(self, changes: Iterable[Change], unmet: Iterable[Unmet], told: Submitted) -> None:
+    def _note(self, changes: Iterable[RecordChange], unmet: Iterable[Unmet], told: Submitted) -> None:
         """Count what is changed, and what the instance does not express."""
         self.changed.update(changes)
         self.unmet.update(unmet)

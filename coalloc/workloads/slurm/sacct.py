@@ -21,11 +21,11 @@ from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
 from coalloc.system.garbage import no_collection
-from coalloc.workloads.slurm.sacct_records import Drop, SacctRecord, Unit, read_records
+from coalloc.workloads.slurm.sacct_records import RecordDrop, SacctRecord, Unit, read_records
 from coalloc.workloads.slurm.values import UNKNOWN
 from coalloc.workloads.swf import Broken, chosen_platform, no_jobs, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord
-from coalloc.workloads.swf_rules import Change, Oversize, SwfJob, apply_rules, counted
+from coalloc.workloads.swf_rules import Oversize, RecordChange, SwfJob, apply_rules, counted
 
 LOGGER = logging.getLogger(__name__)
 
@@ -134,10 +134,10 @@ class _Reading:
                 self.note_broken(found)
                 continue
             self.num_records += 1
-            if isinstance(found, Drop):
+            if isinstance(found, RecordDrop):
                 self.dropped[found] += 1
             elif found.run is None:
-                self.dropped[Drop.STILL_RUNNING] += 1
+                self.dropped[RecordDrop.STILL_RUNNING] += 1
             else:
                 self.add(found, _memberships(line.fields))
         if self.broken and self.options.broken == "error":
@@ -153,7 +153,7 @@ class _Reading:
         """Keep the last run of a job."""
         before = self.records.get(record.id)
         if before is not None:
-            self.dropped[Drop.REQUEUED] += 1
+            self.dropped[RecordDrop.REQUEUED] += 1
         if before is None or record.start >= before[0].start:
             self.records[record.id] = record, memberships
 
@@ -223,8 +223,8 @@ def read_sacct_with_report(
         reading.source,
         reading.num_records,
         len(jobs),
-        in_order(reading.dropped, (*Drop, *Change)),
-        in_order(reading.changed, (*Arrival, *Change)),
+        in_order(reading.dropped, (*RecordDrop, *RecordChange)),
+        in_order(reading.changed, (*Arrival, *RecordChange)),
         reading.broken,
         reading.num_broken,
         epoch,

@@ -46,7 +46,7 @@ MEMORY = re.compile(r"(?P<amount>\d+(?:\.\d+)?)(?P<prefix>[KMGTP]?)(?P<per>[cn]?
 MEGABYTES = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 
 
-class Drop(StrEnum):
+class RecordDrop(StrEnum):
     """Why a record is no job of the instance, whatever the platform is."""
 
     STEP = "job step"
@@ -92,7 +92,7 @@ class RecordLine(NamedTuple):
     """A line of an export: its number; a run of a job, dropped, or broken; and its fields."""
 
     number: int
-    found: SacctRecord | Drop | Fault
+    found: SacctRecord | RecordDrop | Fault
     fields: Mapping[str, str]
 
 
@@ -158,7 +158,7 @@ class _Parser:
     unit: Unit
     partition: str | None
 
-    def record(self, line: str) -> tuple[SacctRecord | Drop, Mapping[str, str]]:
+    def record(self, line: str) -> tuple[SacctRecord | RecordDrop, Mapping[str, str]]:
         """Return what is on a line, and its fields."""
         texts = line.split(self.delimiter)
         if self.has_end and not texts[-1]:
@@ -171,16 +171,16 @@ class _Parser:
         job = JOB.fullmatch(fields["JobID"])
         if job is None:
             raise FieldError("JobID", "the number of a job (7), an array task (7_1) or a step (7.0)", fields["JobID"])
-        return Drop.STEP if job["step"] else self._job(job["number"], fields), fields
+        return RecordDrop.STEP if job["step"] else self._job(job["number"], fields), fields
 
-    def _job(self, id: str, fields: Mapping[str, str]) -> SacctRecord | Drop:
+    def _job(self, id: str, fields: Mapping[str, str]) -> SacctRecord | RecordDrop:
         """Return what a job is: it has run, or is dropped."""
         if self.partition is not None and self.partition not in fields.get("Partition", "").split(","):
-            return Drop.PARTITION
+            return RecordDrop.PARTITION
         state = (fields.get("State", "").split() or [""])[0]
         start = instant("Start", fields["Start"])
         if start is None and (not state or state in WAITING):
-            return Drop.NEVER_STARTED
+            return RecordDrop.NEVER_STARTED
         if start is None:
             raise FieldError("Start", f"known for a job of state {state}", fields["Start"])
         submit = instant("Submit", fields["Submit"])

@@ -21,18 +21,18 @@ from coalloc.schedule import Schedule
 from coalloc.system.garbage import no_collection
 from coalloc.workloads.slurm.conf import read_site
 from coalloc.workloads.slurm.demands import Demands
-from coalloc.workloads.slurm.limits import Tables, read_tables
+from coalloc.workloads.slurm.limits import LimitTables, read_tables
 from coalloc.workloads.slurm.making import MOLDABLE, WAITED, Making, Speedup
 from coalloc.workloads.slurm.platform import layout_of
 from coalloc.workloads.slurm.reservations import read_reservations
 from coalloc.workloads.slurm.runs import Collecting, Left, Told
 from coalloc.workloads.slurm.sacct import Arrival, in_order
-from coalloc.workloads.slurm.sacct_records import Drop, read_records
+from coalloc.workloads.slurm.sacct_records import RecordDrop, read_records
 from coalloc.workloads.slurm.topology import read_topology
 from coalloc.workloads.slurm.values import LineError, instant
 from coalloc.workloads.swf import Broken, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS
-from coalloc.workloads.swf_rules import Change, counted
+from coalloc.workloads.swf_rules import RecordChange, counted
 
 USED = (
     *("AllocTRES", "NodeList", "NNodes", "Partition", "Account", "QOS", "User", "JobName"),
@@ -279,7 +279,7 @@ class _Reading:
         self.collecting.finish()
 
 
-def _report(reading: _Reading, making: Making, instance: Instance, tables: Tables) -> SlurmReport:
+def _report(reading: _Reading, making: Making, instance: Instance, tables: LimitTables) -> SlurmReport:
     """Return what became of a site's files."""
     collecting, layout = reading.collecting, making.layout
     unexpressed = layout.site.notes + tables.notes + collecting.unmet + making.notes
@@ -293,8 +293,8 @@ def _report(reading: _Reading, making: Making, instance: Instance, tables: Table
         len(instance.jobs),
         num_running,
         len(instance.running) - num_running,
-        in_order(collecting.dropped, (*Drop, *Change, *Left)),
-        in_order(collecting.changed, (*Arrival, *Change, *Told, WAITED, MOLDABLE)),
+        in_order(collecting.dropped, (*RecordDrop, *RecordChange, *Left)),
+        in_order(collecting.changed, (*Arrival, *RecordChange, *Told, WAITED, MOLDABLE)),
         {what: number for what, number in sorted(unexpressed.items()) if number},
         reading.missing,
         reading.broken,

@@ -14,7 +14,7 @@ from typing import Any
 
 from coalloc.documents.text import visible
 from coalloc.workloads.swf_rules import counted
-from coalloc.workloads.weeks.filters import Drop
+from coalloc.workloads.weeks.filters import WeekDrop
 
 DAYS_OF_MONTH = 30
 """Days of a month on the clock of the merged weeks, which is of no calendar: 30 weeks are seven of them."""
@@ -38,7 +38,7 @@ class TraceAccount:
     whole_weeks: int
     records: int
     broken: int
-    dropped: Mapping[Drop, int]
+    dropped: Mapping[WeekDrop, int]
     cut: int
     jobs: int
     users: int
@@ -138,7 +138,7 @@ class MergeAccount:
         yield ""
         yield "A job that meets several reasons is counted under the first."
         yield ""
-        rows = [(drop.value, *(trace.dropped[drop] for trace in self.traces)) for drop in Drop]
+        rows = [(drop.value, *(trace.dropped[drop] for trace in self.traces)) for drop in WeekDrop]
         yield from _table(("reason", *(trace.site for trace in self.traces)), rows)
         yield ""
         yield "## Weeks"

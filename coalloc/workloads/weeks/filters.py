@@ -8,7 +8,7 @@ from enum import StrEnum
 from coalloc.workloads.swf_records import SwfRecord
 
 
-class Drop(StrEnum):
+class WeekDrop(StrEnum):
     """Why a job of a trace is in no week, in the order in which it is asked."""
 
     PARTITION = "of another partition"
@@ -26,20 +26,20 @@ class Drop(StrEnum):
     AFTER = "after the last week"
 
 
-FILTERS: Mapping[Drop, Callable[[SwfRecord], bool]] = {
-    Drop.NUMBER: lambda record: record.number <= 0,
-    Drop.SUBMIT: lambda record: record.submit < 0,
-    Drop.RUN: lambda record: record.run <= 0,
-    Drop.PROCESSORS: lambda record: record.allocated_processors <= 0,
-    Drop.REQUEST: lambda record: record.requested_time <= 0,
-    Drop.USER: lambda record: record.user <= 0,
-    Drop.FAILED: lambda record: record.status == 0,
-    Drop.PARTIAL: lambda record: record.status == 4,
-    Drop.CANCELLED: lambda record: record.status == 5,
+FILTERS: Mapping[WeekDrop, Callable[[SwfRecord], bool]] = {
+    WeekDrop.NUMBER: lambda record: record.number <= 0,
+    WeekDrop.SUBMIT: lambda record: record.submit < 0,
+    WeekDrop.RUN: lambda record: record.run <= 0,
+    WeekDrop.PROCESSORS: lambda record: record.allocated_processors <= 0,
+    WeekDrop.REQUEST: lambda record: record.requested_time <= 0,
+    WeekDrop.USER: lambda record: record.user <= 0,
+    WeekDrop.FAILED: lambda record: record.status == 0,
+    WeekDrop.PARTIAL: lambda record: record.status == 4,
+    WeekDrop.CANCELLED: lambda record: record.status == 5,
 }
 """Whether a record is dropped, in order: a job that several would drop counts for the first."""
 
 
-def dropped_by(record: SwfRecord) -> Drop | None:
+def dropped_by(record: SwfRecord) -> WeekDrop | None:
     """Return the first filter that drops a record, None where it passes all."""
     return next((drop for drop, strikes in FILTERS.items() if strikes(record)), None)

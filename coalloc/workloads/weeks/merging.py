@@ -30,8 +30,8 @@ from coalloc.workloads.swf import Broken, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
 from coalloc.workloads.swf_writing import swf_text
 from coalloc.workloads.weeks.account import MergeAccount, TraceAccount, WeekAccount
-from coalloc.workloads.weeks.filters import Drop, dropped_by
-from coalloc.workloads.weeks.spec import DAY, MAX_WEEKS, WEEK, Plan, Trace, planned
+from coalloc.workloads.weeks.filters import WeekDrop, dropped_by
+from coalloc.workloads.weeks.spec import DAY, MAX_WEEKS, WEEK, MergePlan, WeekTrace, planned
 
 MONDAY = 4 * DAY
 """Unix time of a Monday 0:00: 5 January 1970."""
@@ -55,17 +55,17 @@ class LoggedJob(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class TraceLog:
     """Content of a trace: its valid jobs in the order of the file, and how many records were dropped by each rule.
 
     ``monday`` is when its first week begins, s on its own clock; ``whole_weeks`` is how many it has from there.
     """
 
-    trace: Trace
+    trace: WeekTrace
     jobs: Sequence[LoggedJob]
     records: int
     num_broken: int
-    dropped: Counter[Drop]
+    dropped: Counter[WeekDrop]
     monday: float
     whole_weeks: int
 
@@ -213,7 +213,7 @@ def merge_swf(
 # ------------------------------------------------------------------------------ reading
 
 
-def _logs(plan: Plan, broken: Broken) -> list[Log]:
+def _logs(plan: MergePlan, broken: Broken) -> list[TraceLog]:
     """Return what the traces hold, or raise the faults of all of them."""
     readings = [_Reading(trace, plan, broken) for trace in plan.traces]
     for reading in readings:
@@ -228,11 +228,11 @@ def _logs(plan: Plan, broken: Broken) -> list[Log]:
 class _Reading:
     """A trace while it is read; ``first`` and ``last`` are when its first and last valid job arrive, s."""
 
-    trace: Trace
-    plan: Plan
+    trace: WeekTrace
+    plan: MergePlan
     broken: Broken
     jobs: list[LoggedJob] = field(default_factory=list)
-    dropped: Counter[Drop] = field(default_factory=Counter)
+    dropped: Counter[WeekDrop] = field(default_factory=Counter)
     partitions: set[int] = field(default_factory=set)
     records: int = 0
     num_broken: int = 0
@@ -271,14 +271,14 @@ class _Reading:
             self.faults.append(Fault("swf", f"{where} must request at most {LONGEST} s, got {request:g} s"))
         self.jobs.append(LoggedJob(record.number, record.submit, processors, record.run, request, record.user))
 
-    def drop_of(self, record: SwfRecord) -> Drop | None:
+    def drop_of(self, record: SwfRecord) -> WeekDrop | None:
         """Return why a record is in no week, whenever it came; None where it may be in one."""
         wanted = self.trace.spec.partitions
-        drop = Drop.PARTITION if wanted is not None and record.partition not in wanted else dropped_by(record)
+        drop = WeekDrop.PARTITION if wanted is not None and record.partition not in wanted else dropped_by(record)
         if drop is not None:
             return drop
         self.first, self.last = min(self.first, record.submit), max(self.last, record.submit)
-        return Drop.TOO_LARGE if record.allocated_processors > self.plan.largest_site else None
+        return WeekDrop.TOO_LARGE if record.allocated_processors > self.plan.largest_site else None
 
     def missing(self) -> list[Fault]:
         """Return what the trace should hold and does not."""
@@ -296,17 +296,17 @@ class _Reading:
             )
         return faults
 
-    def log(self) -> Log:
+    def log(self) -> TraceLog:
         """Return what was read."""
         offset = self.trace.start + self.plan.time_zone - MONDAY
         monday = math.ceil((self.first + self.plan.spec.warmup_days * DAY + offset) / WEEK) * WEEK - offset
         # A trace covers the day of its last valid job: its last whole week ends with its last Sunday.
         covered = (math.floor((self.last + offset) / DAY) + 1) * DAY - offset
         whole_weeks = max(0, int((covered - monday) // WEEK))
-        return Log(self.trace, self.jobs, self.records, self.num_broken, self.dropped, monday, whole_weeks)
+        return TraceLog(self.trace, self.jobs, self.records, self.num_broken, self.dropped, monday, whole_weeks)
 
 
-def _num_weeks(plan: Plan, logs: Sequence[Log]) -> int:
+def _num_weeks(plan: MergePlan, logs: Sequence[TraceLog]) -> int:
     """Return how many weeks there are to cut; raises where a trace has fewer."""
     wanted = plan.spec.weeks or max(1, min(log.whole_weeks for log in logs))
     faults = []
@@ -319,7 +319,7 @@ def _num_weeks(plan: Plan, logs: Sequence[Log]) -> int:
     return wanted
 
 
-def _date(log: Log, plan: Plan) -> str:
+def _date(log: TraceLog, plan: MergePlan) -> str:
     """Return the first Monday of a trace on the clock of the broker (``1996-10-07``)."""
     return datetime.fromtimestamp(log.monday + log.trace.start + plan.time_zone, UTC).date().isoformat()
 
@@ -330,12 +330,12 @@ def _date(log: Log, plan: Plan) -> str:
 class _Merging:
     """Weeks while the traces are merged into them, one after the other."""
 
-    def __init__(self, plan: Plan, num_weeks: int) -> None:
+    def __init__(self, plan: MergePlan, num_weeks: int) -> None:
         self._plan = plan
         self._weeks: list[list[Job]] = [[] for _ in range(num_weeks)]
         self._num_users = 0
 
-    def add(self, log: Log) -> TraceAccount:
+    def add(self, log: TraceLog) -> TraceAccount:
         """Add the jobs of a trace that are in the weeks, and return its account."""
         trace, end = log.trace, len(self._weeks) * WEEK
         dropped = Counter(log.dropped)
@@ -344,7 +344,7 @@ class _Merging:
         for job in log.jobs:
             since = job.submit - log.monday
             if not 0 <= since < end:
-                dropped[Drop.BEFORE if since < 0 else Drop.AFTER] += 1
+                dropped[WeekDrop.BEFORE if since < 0 else WeekDrop.AFTER] += 1
                 continue
             user = users.setdefault(job.user, str(self._num_users + len(users) + 1))
             week, arrival = divmod(since, WEEK)
@@ -361,7 +361,7 @@ class _Merging:
             whole_weeks=log.whole_weeks,
             records=log.records,
             broken=log.num_broken,
-            dropped={drop: dropped[drop] for drop in Drop},
+            dropped={drop: dropped[drop] for drop in WeekDrop},
             cut=cut,
             jobs=jobs,
             users=len(users),
@@ -376,7 +376,7 @@ class _Merging:
         )
 
 
-def _job(job: LoggedJob, trace: Trace, arrival: float, user: str) -> Job:
+def _job(job: LoggedJob, trace: WeekTrace, arrival: float, user: str) -> Job:
     """Return a job of a week; its run time is cut to its request."""
     make = _checked_job if trace.factor == 1.0 else Job  # times that are multiplied need to be looked at
     return make(
@@ -398,7 +398,7 @@ def _job(job: LoggedJob, trace: Trace, arrival: float, user: str) -> Job:
 # ------------------------------------------------------------------------------ the account
 
 
-def _account(plan: Plan, traces: Sequence[TraceAccount], weeks: Sequence[Instance]) -> MergeAccount:
+def _account(plan: MergePlan, traces: Sequence[TraceAccount], weeks: Sequence[Instance]) -> MergeAccount:
     capacity = WEEK * plan.platform.total_power
     return MergeAccount(
         name=plan.name,

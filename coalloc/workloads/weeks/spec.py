@@ -106,7 +106,7 @@ class MergeSpec(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class WeekTrace:
     """A trace that is there: ``start`` is the Unix time of its 0, s; its run times are multiplied by ``factor``."""
 
     spec: TraceSpec
@@ -117,14 +117,14 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MergePlan:
     """A specification of which all is known but the jobs; ``source`` is its path as given, if it has one."""
 
     spec: MergeSpec
     source: str | None
     name: str
     platform: Platform
-    traces: tuple[Trace, ...]
+    traces: tuple[WeekTrace, ...]
 
     @property
     def time_zone(self) -> int:
@@ -137,7 +137,7 @@ class Plan:
         return max(cluster.num_processors for cluster in self.platform.clusters)
 
 
-def planned(spec: FilePath | Mapping[str, Any], speeds: Speeds | None = None) -> Plan:
+def planned(spec: FilePath | Mapping[str, Any], speeds: Speeds | None = None) -> MergePlan:
     """Return what a specification asks for; paths of a mapping are relative to the working directory.
 
     ``speeds`` stands for those of the specification.
@@ -163,7 +163,7 @@ def _validated(document: dict[str, Any], source: str | None) -> MergeSpec:
         raise InstanceError(faults_of(error, MergeSpec), source) from None
 
 
-def _plan(spec: MergeSpec, source: str | None, folder: Path) -> Plan:
+def _plan(spec: MergeSpec, source: str | None, folder: Path) -> MergePlan:
     faults: list[Fault] = []
     platform = _platform(spec, folder, faults)
     sites = {cluster.name: cluster for cluster in platform.clusters} if platform else {}
@@ -178,12 +178,12 @@ def _plan(spec: MergeSpec, source: str | None, folder: Path) -> Plan:
         time_zone = _fact(TIME_ZONE, "time_zone", trace.time_zone, header, found)
         if not found and platform:
             factor = _power(sites[trace.site]) if spec.speeds == "origin" else 1.0
-            traces.append(Trace(trace, folder / trace.swf, start, time_zone, factor))
+            traces.append(WeekTrace(trace, folder / trace.swf, start, time_zone, factor))
         faults += [fault.under(where) for fault in found]
     if faults or platform is None:
         raise InstanceError(faults, source)
     name = spec.name or (Path(source).name.removesuffix(".toml") if source else "weeks")
-    return Plan(spec, source, name, platform, tuple(traces))
+    return MergePlan(spec, source, name, platform, tuple(traces))
 
 
 def _platform(spec: MergeSpec, folder: Path, faults: list[Fault]) -> Platform | None:

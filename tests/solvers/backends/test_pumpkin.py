@@ -216,7 +216,7 @@ def test_the_model_beside_a_proof_says_what_is_refuted() -> None:
     # Within 4 slots J0 takes all of them on the slow node, or 2 on the fast one.
     platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 1.0),))
     question = pumpkin.Question(discretise(Instance(platform, (Job("J0", 1, 20.0),)), 10.0), 0, 4)
-    lines = pumpkin_worker.Model(question.document(time_limit=1.0, seed=0)).text.splitlines()
+    lines = pumpkin_worker.PumpkinModel(question.document(time_limit=1.0, seed=0)).text.splitlines()
     assert lines[1:8] == [
         "var 0..4: makespan;",
         "var 0..2: start0;",

@@ -16,7 +16,7 @@ from coalloc.problem import Problem, Rounding, discretise
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds import feasible_set
-from coalloc.solvers.bounds.area import Work, area
+from coalloc.solvers.bounds.area import AreaWork, area
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
 from coalloc.solvers.bounds.pricing import GreedyPricing, MipPricing, TablePricing
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, levelled_jobs, release_suffix_of
@@ -162,7 +162,7 @@ def test_bounds_rise_and_sets_of_schedules_do_not_change_them(drawn) -> None:
     assert feasible_set_bound(problem, target=0.0) <= final * (1 + 1e-6)
 
 
-def area_by_linprog(work: Work, problem: Problem, jobs: list[LevelledJob], release: float) -> float:
+def area_by_linprog(work: AreaWork, problem: Problem, jobs: list[LevelledJob], release: float) -> float:
     """Return the LP of the area bound, M - r, written down in full."""
     inside = [j for j, r in enumerate(problem.releases) if r >= release]
     columns = [(j, i) for j in inside for i in range(len(jobs[j].durations))]
@@ -184,7 +184,7 @@ def test_the_area_bound_is_its_lp(drawn) -> None:
     instance, _ = drawn
     problem = discretise(instance.replace(running=()), None)
     jobs = levelled_jobs(problem, use_links=False)
-    work = Work(problem, jobs, simple_bound(problem))
+    work = AreaWork(problem, jobs, simple_bound(problem))
     for suffix, release in enumerate(work.releases.tolist()):
         exact = area_by_linprog(work, problem, jobs, release)
         found = float(work.values(work.best_prices(suffix))[suffix]) - release

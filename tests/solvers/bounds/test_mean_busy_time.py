@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.objectives import Criterion, RegularObjective
 from coalloc.problem import discretise
-from coalloc.solvers.bounds.mean_busy_time import BusyTimes, Held, Work, busy_times_of, least_cost
+from coalloc.solvers.bounds.mean_busy_time import BusyTimes, HeldShare, MachineWork, busy_times_of, least_cost
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import equal_instances, slotted_instances
 from tests.strategies import LAW
@@ -62,18 +62,18 @@ def test_a_release_is_waited_for() -> None:
 
 def test_the_dearest_work_goes_first_on_what_is_free() -> None:
     # Half the machine is held until 4: 2 ticks of ratio 3 take until 4 (mean 2), 3 ticks of ratio 1 until 7 (mean 5.5).
-    works = (Work(3.0, 2.0), Work(1.0, 3.0))
-    assert least_cost(works, 0.0, [Held(4.0, 0.5)]) == pytest.approx(3 * 2 * 2.0 + 1 * 3 * 5.5)
+    works = (MachineWork(3.0, 2.0), MachineWork(1.0, 3.0))
+    assert least_cost(works, 0.0, [HeldShare(4.0, 0.5)]) == pytest.approx(3 * 2 * 2.0 + 1 * 3 * 5.5)
     # All of it is held until 1, and the dear work is there at 2 only: the cheap one first, 1..2 and 4..6.
-    works = (Work(3.0, 2.0, 2.0), Work(1.0, 3.0))
-    assert least_cost(works, 0.0, [Held(1.0, 1.0)]) == pytest.approx(3 * 2 * 3.0 + 1 * (1.5 + 2 * 5.0))
+    works = (MachineWork(3.0, 2.0, 2.0), MachineWork(1.0, 3.0))
+    assert least_cost(works, 0.0, [HeldShare(1.0, 1.0)]) == pytest.approx(3 * 2 * 3.0 + 1 * (1.5 + 2 * 5.0))
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=1, max_size=4))
 def test_no_order_without_interruption_costs_less(jobs: list[tuple[int, int]]) -> None:
-    works = sorted((Work(float(ratio), float(ticks)) for ratio, ticks in jobs), key=lambda work: -work.ratio)
+    works = sorted((MachineWork(float(ratio), float(ticks)) for ratio, ticks in jobs), key=lambda work: -work.ratio)
 
-    def cost(order: tuple[Work, ...]) -> float:
+    def cost(order: tuple[MachineWork, ...]) -> float:
         ends = [sum(work.ticks for work in order[: i + 1]) for i in range(len(order))]
         return sum(work.ratio * work.ticks * (end - work.ticks / 2) for work, end in zip(order, ends, strict=True))
 

@@ -14,7 +14,7 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Runnin
 from coalloc.objectives import OBJECTIVES, Criterion, RegularObjective
 from coalloc.problem import discretise
 from coalloc.solvers import list_schedules, portfolio
-from coalloc.solvers.bounds.priced_starts import Pricing, ways_of
+from coalloc.solvers.bounds.priced_starts import StartPricing, ways_of
 from coalloc.solvers.bounds.prices import Prices, sum_bound
 from coalloc.solvers.bounds.smooth_prices import Smooth
 from coalloc.testing.brute_force import brute_force_oas
@@ -37,7 +37,7 @@ def test_what_prices_prove_by_hand():
     # 10 s. That is 20 + 35, less 10 * 1 + 20 * 0.5: 35. Both orders cost 40 or more.
     criterion = criterion_of(one_processor(Job("A", 1, 10.0), Job("B", 1, 20.0)))
     ways = ways_of(criterion)
-    pricing = Pricing(ways, np.array([0.0, 10.0, 30.0]))
+    pricing = StartPricing(ways, np.array([0.0, 10.0, 30.0]))
     assert pricing.excess(np.array([[1.0, 0.5]])) == pytest.approx(5.0)
 
 
@@ -73,7 +73,7 @@ def test_no_prices_prove_more_than_the_optimum(name, seed):
     for cells in (1, 3, 17):
         edges = np.concatenate([[0.0], np.sort(rng.uniform(0.0, 2.0 * last, cells))])
         prices = rng.exponential(size=(len(ways.capacities), cells)) * rng.choice([1e-3, 0.05, 1.0])
-        cost = sum(criterion.alone) + Pricing(ways, edges).excess(prices)
+        cost = sum(criterion.alone) + StartPricing(ways, edges).excess(prices)
         assert criterion.reported(cost) <= best + 1e-6 * abs(best) + 1e-9
     assert criterion.reported(sum_bound(criterion, 0.2)) <= best + 1e-6 * abs(best) + 1e-9
 
@@ -82,7 +82,7 @@ def test_the_cheapest_starts_are_what_the_bound_adds_up():
     instance = with_due_dates(small_instance(3)[0], 3)
     criterion = criterion_of(instance, "total-weighted-response-time")
     ways = ways_of(criterion)
-    pricing = Pricing(ways, np.linspace(0.0, 3.0 * float(ways.duration.max()), 8))
+    pricing = StartPricing(ways, np.linspace(0.0, 3.0 * float(ways.duration.max()), 8))
     prices = np.random.default_rng(1).exponential(size=(len(ways.capacities), 7)) * 0.01
     way, start = pricing.cheapest(prices)
     assert ways.job[way].tolist() == list(range(len(instance.jobs)))
@@ -120,7 +120,7 @@ def test_walked_starts_are_the_listed_ones(name, seed):
     # a start twice where its job's release, kink or last start is on an edge, which at this temperature is no matter.
     instance = with_due_dates(small_instance(seed)[0], seed)
     ways = ways_of(criterion_of(instance, name))
-    pricing = Pricing(ways, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 30))
+    pricing = StartPricing(ways, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 30))
     prices = np.random.default_rng(seed).exponential(size=(len(ways.capacities), 29)) * 0.05
     temperature = 1e-7 * float((ways.slope * ways.duration).mean())
     listed, by_listed = smoothed_over_listed_starts(pricing, prices, temperature)
@@ -146,7 +146,7 @@ def test_what_is_no_time_is_a_fault():
 def test_the_gradient_of_walked_starts_is_how_the_value_changes():
     instance = with_due_dates(small_instance(5)[0], 5)
     ways = ways_of(criterion_of(instance, "weighted-tardiness"))
-    pricing = Pricing(ways, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 12))
+    pricing = StartPricing(ways, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 12))
     rng = np.random.default_rng(2)
     prices = rng.exponential(size=(len(ways.capacities), 11)) * 0.05
     smooth = Smooth(pricing, 0.3 * float((ways.slope * ways.duration).mean()))

@@ -8,7 +8,14 @@ import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.models.energy_costs import costs_of
 from coalloc.problem import discretise, discretise_for_energy
-from coalloc.solvers.energy.bound_by_makespan import EnergyByMakespan, Line, Span, least_worth, span_bound, spans
+from coalloc.solvers.energy.bound_by_makespan import (
+    EdpLine,
+    EnergyByMakespan,
+    MakespanSpan,
+    least_worth,
+    span_bound,
+    spans,
+)
 from coalloc.solvers.energy.bound_by_sets import EnergyBySets
 from coalloc.testing.brute_force_energy import brute_force_energy, brute_force_front
 from tests.solvers.energy.test_bounds import two_nodes
@@ -18,7 +25,7 @@ from tests.solvers.energy.test_solving import random_instance
 def test_the_least_product_of_lines_is_that_of_the_definition():
     # max(30 - 2 M, 6 + M) has its kink at M = 8 with 14; on [4, 20] the product is 88 at 4, 112 at 8 and grows after
     # it; on [7, 20] the parabola of the first line, highest at 7.5, is least at 8: 112, that is at 7: 112 as well.
-    lines = [Line(30.0, -2.0), Line(6.0, 1.0)]
+    lines = [EdpLine(30.0, -2.0), EdpLine(6.0, 1.0)]
     assert least_worth(lines, 4.0, 20.0, 1) == (88.0, 4.0)
     assert least_worth(lines, 8.0, 20.0, 1) == (112.0, 8.0)
     assert least_worth(lines, 4.0, 20.0, 0) == (14.0, 8.0)
@@ -45,7 +52,7 @@ def test_makespans_in_slots_are_whole():
     # The frugal node takes 20 s: 3 slots of 7 s, 42 core-seconds at 2 W, and 2 W idle for 21 s: 84 + 42 J.
     problem = discretise(two_nodes(Job("J1", 2, 10.0)), 7.0, scope="node")
     relaxation = EnergyByMakespan(problem)
-    found = spans([span_bound(relaxation, 0)], Span(0.0, 15.0, 30.0), math.inf, lambda _: False)
+    found = spans([span_bound(relaxation, 0)], MakespanSpan(0.0, 15.0, 30.0), math.inf, lambda _: False)
     assert found[0].bound == pytest.approx(126.0)
 
 

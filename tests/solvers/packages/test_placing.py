@@ -17,8 +17,8 @@ from coalloc.instance import Instance, Job
 from coalloc.problem import Problem
 from coalloc.rules.packages import package_schedule
 from coalloc.solvers.feasibility import why_package_infeasible
-from coalloc.solvers.packages.placing import Placed, place_package
-from coalloc.solvers.packages.search import Work
+from coalloc.solvers.packages.placing import PlacedPackage, place_package
+from coalloc.solvers.packages.search import WorkLeft
 from coalloc.solvers.packages.solving import package_problem
 from coalloc.solvers.packages.worth import LEVELS, OBJECTIVES, price_of
 from coalloc.solvers.result import SolveOptions
@@ -53,7 +53,7 @@ def restricted_package(seed: int, model: str) -> Instance:
     raise AssertionError
 
 
-def levels_of(problem: Problem, model: str, placed: Placed) -> tuple[float, ...]:
+def levels_of(problem: Problem, model: str, placed: PlacedPackage) -> tuple[float, ...]:
     """Return the objectives of a package as they are minimised."""
     assert placed.modes is not None
     return price_of(LEVELS[model](problem, placed.modes))
@@ -73,7 +73,7 @@ def test_with_ample_work_all_is_proven_as_brute_force_finds_it(model: str, seed:
     # JPR says so only where its fastest processors are possible, which links of no bandwidth may forbid.
     instance = with_a_dead_link(small_package(seed)) if is_dead else small_package(seed)
     problem, expected = problem_of(instance, model), BRUTE_FORCE[model](instance)
-    placed = place_package(problem, model, Work(AMPLE))
+    placed = place_package(problem, model, WorkLeft(AMPLE))
     assert placed.is_proven or (model == "jpr" and is_dead)
     assert (placed.modes is not None) == expected.feasible
     if placed.modes is not None:
@@ -91,7 +91,7 @@ def test_memory_is_kept_to(model: str, seed: int) -> None:
     # JPR has no proof there: memory may forbid its fastest processors.
     instance = restricted_package(seed, model)
     problem, expected = problem_of(instance, model), BRUTE_FORCE[model](instance)
-    placed = place_package(problem, model, Work(AMPLE))
+    placed = place_package(problem, model, WorkLeft(AMPLE))
     assert placed.is_proven or (model == "jpr" and expected.feasible)
     assert (placed.modes is not None) == expected.feasible
     if placed.modes is not None:
@@ -107,7 +107,7 @@ def test_memory_is_kept_to(model: str, seed: int) -> None:
 def test_with_little_work_nothing_false_is_said(model: str, seed: int, work: int) -> None:
     instance = small_package(seed)
     problem, expected = problem_of(instance, model), BRUTE_FORCE[model](instance)
-    placed = place_package(problem, model, Work(work))
+    placed = place_package(problem, model, WorkLeft(work))
     if expected.feasible:
         assert placed.lower_bound <= expected.objectives[0] * (1 + 1e-9)
     if placed.modes is None:
@@ -124,7 +124,7 @@ def test_with_little_work_nothing_false_is_said(model: str, seed: int, work: int
 def test_a_tolerance_is_used(seed: int, saturation: float) -> None:
     instance = small_package(seed)
     problem = problem_of(instance, saturation=saturation)
-    placed, expected = place_package(problem, "pas", Work(AMPLE)), brute_force_pas(instance, saturation)
+    placed, expected = place_package(problem, "pas", WorkLeft(AMPLE)), brute_force_pas(instance, saturation)
     assert placed.is_proven
     found = math.inf if placed.modes is None else levels_of(problem, "pas", placed)[0]
     assert found == pytest.approx(expected.objective, rel=1e-6)
@@ -135,7 +135,7 @@ def test_a_tolerance_is_used(seed: int, saturation: float) -> None:
 def test_what_is_proven_where_links_may_saturate_is_optimal(seed: int) -> None:
     instance = small_package(seed)
     problem, expected = problem_of(instance, links="shared"), brute_force_pas(instance, links="shared")
-    placed = place_package(problem, "pas", Work(AMPLE))
+    placed = place_package(problem, "pas", WorkLeft(AMPLE))
     assert placed.lower_bound <= expected.objective * (1 + 1e-9)
     if placed.is_proven:
         assert levels_of(problem, "pas", placed)[0] == pytest.approx(expected.objective, rel=1e-6)
@@ -147,7 +147,7 @@ def jobs_of(*tasks: int, bandwidth: float = 0.0) -> Instance:
     return Instance(star((3, 1.0, bandwidth), (3, 0.5, bandwidth)), jobs)
 
 
-def allocations(placed: Placed) -> list[tuple[int, ...]]:
+def allocations(placed: PlacedPackage) -> list[tuple[int, ...]]:
     """Return the allocation of each job."""
     assert placed.modes is not None
     return [mode.allocation for mode in placed.modes]
@@ -155,26 +155,26 @@ def allocations(placed: Placed) -> list[tuple[int, ...]]:
 
 def test_jobs_that_want_the_same_processors_get_the_cheapest_levels() -> None:
     # Both want the fast cluster; twice 10 s and once 20 s cost less than once 10 s and twice 20 s.
-    placed = place_package(problem_of(jobs_of(2, 2)), "pas", Work(AMPLE))
+    placed = place_package(problem_of(jobs_of(2, 2)), "pas", WorkLeft(AMPLE))
     assert allocations(placed) == [(0, 2), (2, 0)]
 
 
 def test_links_decide_whether_a_package_fits() -> None:
     # Three jobs of two tasks on three and three nodes: one is in both clusters, and puts 8 MB/s on links.
     for bandwidth, fits in ((7.9, False), (8.0, True)):
-        placed = place_package(problem_of(jobs_of(2, 2, 2, bandwidth=bandwidth)), "pas", Work(AMPLE))
+        placed = place_package(problem_of(jobs_of(2, 2, 2, bandwidth=bandwidth)), "pas", WorkLeft(AMPLE))
         assert (placed.is_proven, placed.modes is not None) == (True, fits)
 
 
 def test_pas_loads_links_no_more_than_it_must() -> None:
     # Three tasks at power 1: (2, 1), (1, 2) and (0, 3) take equally long; the last loads no link.
     instance = Instance(star((2, 1.0, 99.0), (3, 1.0, 99.0)), (Job("J1", 3, 10.0, task_bandwidth=1.0),))
-    assert allocations(place_package(problem_of(instance), "pas", Work(AMPLE))) == [(0, 3)]
+    assert allocations(place_package(problem_of(instance), "pas", WorkLeft(AMPLE))) == [(0, 3)]
 
 
 def test_jpr_fills_the_fastest_processors() -> None:
     # One job is fast, J3; J2's level has both classes, and one of its tasks is on the fast node that is left.
-    placed = place_package(problem_of(jobs_of(2, 2, 2), "jpr"), "jpr", Work(AMPLE))
+    placed = place_package(problem_of(jobs_of(2, 2, 2), "jpr"), "jpr", WorkLeft(AMPLE))
     assert placed.is_proven
     assert sorted(allocations(placed)) == [(0, 2), (1, 1), (2, 0)]
     assert allocations(placed)[2] == (2, 0)
@@ -186,7 +186,7 @@ def test_jpr_without_its_fastest_processors_is_not_called_proven() -> None:
     platform = star((3, 1.0, 0.0), (3, 0.5, 0.0))
     instance = Instance(platform, tuple(Job(f"J{n}", 2, 10.0, 0.5, task_bandwidth=1.0) for n in (1, 2)))
     problem = problem_of(instance, "jpr")
-    placed = place_package(problem, "jpr", Work(AMPLE))
+    placed = place_package(problem, "jpr", WorkLeft(AMPLE))
     assert not placed.is_proven
     assert placed.lower_bound == pytest.approx(25.0)
     assert sorted(allocations(placed)) == [(0, 2), (2, 0)]
@@ -196,7 +196,7 @@ def test_a_package_that_saturates_no_link_needs_no_more_where_links_may_saturate
     # One job, whole in C1: SC = 1. With three tasks it must be split: SC = 2 * 8 * 1/2 / 4 = 2, which takes the model.
     for tasks, is_proven in ((2, True), (3, False)):
         instance = Instance(star((2, 1.0, 4.0), (1, 1.0, 4.0)), (Job("J1", tasks, 10.0, 0.5, 8.0),))
-        placed = place_package(problem_of(instance, links="shared"), "pas", Work(AMPLE))
+        placed = place_package(problem_of(instance, links="shared"), "pas", WorkLeft(AMPLE))
         assert (placed.is_proven, placed.lower_bound) == (is_proven, pytest.approx(10.0))
 
 
@@ -204,7 +204,9 @@ def test_better_packages_are_told_on_the_way() -> None:
     # By their gain per task J1 chooses first. The best is told last.
     told: list[float] = []
     problem = problem_of(replace_jobs(jobs_of(2, 2, 2, 1)))
-    placed = place_package(problem, "pas", Work(AMPLE), lambda modes: told.append(sum(m.execution_time for m in modes)))
+    placed = place_package(
+        problem, "pas", WorkLeft(AMPLE), lambda modes: told.append(sum(m.execution_time for m in modes))
+    )
     assert placed.modes is not None
     assert told == sorted(told, reverse=True)
     assert told[-1] == pytest.approx(sum(mode.execution_time for mode in placed.modes))
@@ -219,6 +221,6 @@ def test_many_jobs_are_placed_without_recursion() -> None:
     # 2,000 jobs of one task, all alike: 1,000 fast, 1,000 slow, 10 and 20 s.
     jobs = tuple(Job(f"J{i}", 1, 10.0) for i in range(2_000))
     instance = Instance(star((1_000, 1.0, 0.0), (1_000, 0.5, 0.0)), jobs)
-    placed = place_package(problem_of(instance), "pas", Work(10_000))
+    placed = place_package(problem_of(instance), "pas", WorkLeft(10_000))
     assert placed.is_proven
     assert placed.lower_bound == pytest.approx(30_000.0)

@@ -14,8 +14,8 @@ from coalloc.checker import check
 from coalloc.instance import Instance, Job
 from coalloc.problem import Mode, Problem
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.packages.placing import Placed, place_package
-from coalloc.solvers.packages.search import OnBetter, Work
+from coalloc.solvers.packages.placing import PlacedPackage, place_package
+from coalloc.solvers.packages.search import OnBetter, WorkLeft
 from coalloc.solvers.packages.solving import solve_package
 from coalloc.solvers.packages.worth import OBJECTIVES
 from coalloc.solvers.result import ModelSolution, SolveOptions
@@ -69,7 +69,7 @@ def test_a_package_that_saturates_no_link_is_proven_where_links_may_saturate() -
 def without_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the search end before it has proven anything."""
 
-    def unproven(problem: Problem, model: str, work: Work, on_better: OnBetter | None = None) -> Placed:
+    def unproven(problem: Problem, model: str, work: WorkLeft, on_better: OnBetter | None = None) -> PlacedPackage:
         return replace(place_package(problem, model, work, on_better), lower_bound=0.0, is_proven=False)
 
     monkeypatch.setattr(package, "place_package", unproven)
@@ -102,7 +102,7 @@ def test_too_many_modes_are_left_to_the_node_formulation_where_there_is_one(monk
 
 
 def test_ctrl_c_keeps_the_best_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(problem: Problem, model: str, work: Work, on_better: OnBetter | None = None) -> Placed:
+    def interrupted(problem: Problem, model: str, work: WorkLeft, on_better: OnBetter | None = None) -> PlacedPackage:
         def after_the_first(modes: Sequence[Mode]) -> None:
             assert on_better is not None
             on_better(modes)
@@ -124,9 +124,9 @@ def test_the_time_limit_holds_for_the_search_too() -> None:
 
 
 def test_a_gap_that_the_search_reaches_needs_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nearly(problem: Problem, model: str, work: Work, on_better: OnBetter | None = None) -> Placed:
+    def nearly(problem: Problem, model: str, work: WorkLeft, on_better: OnBetter | None = None) -> PlacedPackage:
         placed = place_package(problem, model, work, on_better)
-        return Placed(placed.modes, 0.9 * placed.lower_bound, is_proven=False)
+        return PlacedPackage(placed.modes, 0.9 * placed.lower_bound, is_proven=False)
 
     monkeypatch.setattr(package, "place_package", nearly)
     result = solve_package(TWO_JOBS, OPTIONS["pas"].replace(gap=0.2), run_model=no_model)

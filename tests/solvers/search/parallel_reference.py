@@ -15,7 +15,7 @@ from coalloc.rules.serial_sgs import Generation
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One of :class:`coalloc.solvers.search.growth.Plans`."""
+    """One of :class:`coalloc.solvers.search.growth.GrowthPlans`."""
 
     order: tuple[int, ...]
     threshold: float

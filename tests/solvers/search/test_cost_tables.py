@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from coalloc.documents.errors import InternalError
 from coalloc.engine import engine
-from coalloc.solvers.bounds.mean_busy_time import Held, Work, least_cost
+from coalloc.solvers.bounds.mean_busy_time import HeldShare, MachineWork, least_cost
 from tests.strategies import LAW
 
 
-def by_the_machine(works: list[Work], now: float, held: list[Held]) -> float:
+def by_the_machine(works: list[MachineWork], now: float, held: list[HeldShare]) -> float:
     """Return what work costs where each tick of time goes to the largest ratio that is there; all times are whole.
 
     Ratios are in descending order. A tick that does not hold all is shared by those that are next, one after another.
@@ -43,14 +43,16 @@ def by_the_machine(works: list[Work], now: float, held: list[Held]) -> float:
 def test_the_least_cost_is_that_of_the_machine(
     works: list[tuple[int, float, int]], held: list[tuple[int, float]]
 ) -> None:
-    in_order = [Work(float(ratio), ticks, float(release)) for ratio, ticks, release in sorted(works, reverse=True)]
-    holding = sorted(Held(float(end), share) for end, share in held)
+    in_order = [
+        MachineWork(float(ratio), ticks, float(release)) for ratio, ticks, release in sorted(works, reverse=True)
+    ]
+    holding = sorted(HeldShare(float(end), share) for end, share in held)
     assert least_cost(in_order, 0.0, holding) == pytest.approx(by_the_machine(in_order, 0.0, holding), rel=1e-9)
 
 
 def test_the_larger_ratio_goes_first_even_where_it_arrives_later() -> None:
     # From 0 to 1 the second one, then the first from 1 to 3, then the rest of the second: 1/2 + 2 * 2 * 2 + 4 * 2.
-    assert least_cost([Work(2.0, 2.0, 1.0), Work(1.0, 3.0)], 0.0) == 0.5 + 8.0 + 8.0
+    assert least_cost([MachineWork(2.0, 2.0, 1.0), MachineWork(1.0, 3.0)], 0.0) == 0.5 + 8.0 + 8.0
 
 
 def test_what_is_no_number_is_refused() -> None:

@@ -20,7 +20,7 @@ from coalloc.problem import Problem, discretise
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation
 from coalloc.schedule import schedule_of
 from coalloc.solvers.bounds.area import efficiencies_at
-from coalloc.solvers.search.growth import Growth, Partials, Plans
+from coalloc.solvers.search.growth import Growth, GrowthPlans, Partials
 from tests.small_instances import slotted_instances
 from tests.solvers.search.parallel_reference import ParallelGeneration, PartialSchedule, Plan
 from tests.strategies import LAW
@@ -43,10 +43,10 @@ def with_memory(seed: int) -> Instance:
     return Instance(platform, jobs, (running,))
 
 
-def plans(problem: Problem, number: int, rng: np.random.Generator) -> Plans:
+def plans(problem: Problem, number: int, rng: np.random.Generator) -> GrowthPlans:
     """Return so many plans at random."""
     span = problem.horizon_in_turn / 4.0
-    return Plans(
+    return GrowthPlans(
         rng.integers(len(problem.jobs), size=(number, len(problem.jobs))).astype(float),
         rng.uniform(0.2, 1.0, number),
         rng.uniform(0.0, 1.0, number) * span,
@@ -55,7 +55,7 @@ def plans(problem: Problem, number: int, rng: np.random.Generator) -> Plans:
     )
 
 
-def plan_of(of_all: Plans, number: int) -> Plan:
+def plan_of(of_all: GrowthPlans, number: int) -> Plan:
     """Return one of some plans."""
     columns = of_all.thresholds, of_all.relaxed, of_all.latest, of_all.rules
     order = np.argsort(-of_all.urgencies[number], kind="stable").tolist()
@@ -67,10 +67,10 @@ def costs(problem: Problem, rng: np.random.Generator) -> list[list[float]]:
     return [rng.uniform(0.2, 1.0, len(levels)).tolist() for levels in problem.levels]
 
 
-def one_plan(order: tuple[int, ...], **fields: Any) -> Plans:
+def one_plan(order: tuple[int, ...], **fields: Any) -> GrowthPlans:
     """Return one plan that lets every level start, but for what fields say; slow processors first."""
     fields = {"threshold": 0.0, "relaxed": math.inf, "latest": math.inf, "rule": 1} | fields
-    return Plans(-np.argsort([order]).astype(float), *(np.array([value]) for value in fields.values()))
+    return GrowthPlans(-np.argsort([order]).astype(float), *(np.array([value]) for value in fields.values()))
 
 
 def begun(growth: Growth) -> Partials:
@@ -78,12 +78,12 @@ def begun(growth: Growth) -> Partials:
     return growth.begun(np.zeros((1, 1)))
 
 
-def by_plans(growth: Growth, of: Partials, parents: Sequence[int], ways: Plans, **limits: float) -> Partials:
+def by_plans(growth: Growth, of: Partials, parents: Sequence[int], ways: GrowthPlans, **limits: float) -> Partials:
     """Return what becomes of schedules by plans; traits are the numbers of these."""
     return growth.grown(of, np.array(parents), ways, np.arange(len(parents), dtype=float)[None], **limits)
 
 
-def grown(growth: Growth, plan: Plans, of: Partials | None = None, **limits: float) -> dict[int, float] | None:
+def grown(growth: Growth, plan: GrowthPlans, of: Partials | None = None, **limits: float) -> dict[int, float] | None:
     """Return the ends of the jobs that have started in what becomes of a schedule by a plan, s; None where left out."""
     found = by_plans(growth, of or begun(growth), [0], plan, **limits)
     return {a.job: a.end for a in found.assignments(0)} if len(found.starts) else None

@@ -24,7 +24,7 @@ from coalloc.rules.serial_sgs import FILLING_RULES, Generation, book, list_sched
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.search import list_annealing
-from coalloc.solvers.search.list_annealing import METHOD, Costs, ListAnnealing
+from coalloc.solvers.search.list_annealing import METHOD, ListAnnealing, ListCosts
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.features import small_feature_instance, small_mixed_instance
 from coalloc.testing.small import SmallSize, with_due_dates
@@ -82,7 +82,7 @@ def pool(num_jobs: int, seed: int, processors: int = 6, running: tuple[RunningJo
 
 
 def annealing_of(problem: Problem, name: str = "makespan", seed: int = 0) -> ListAnnealing:
-    return ListAnnealing(problem, Costs.of(Criterion.of(problem, name)), seed)
+    return ListAnnealing(problem, ListCosts.of(Criterion.of(problem, name)), seed)
 
 
 def listed(problem: Problem, order: list[int], ways: list[int]) -> list[tuple[int, float, tuple[int, ...]]] | None:
@@ -183,7 +183,7 @@ def assert_schedules_equal(problem: Problem, seed: int, number: int) -> None:
         criterion = Criterion.of(problem, objectives[k % len(objectives)])
         order = rng.permutation(len(problem.jobs)).tolist()
         ways = [int(rng.integers(2 * len(levels) * len(FILLING_RULES))) for levels in problem.levels]
-        expected, annealing = listed(problem, order, ways), ListAnnealing(problem, Costs.of(criterion), 0)
+        expected, annealing = listed(problem, order, ways), ListAnnealing(problem, ListCosts.of(criterion), 0)
         annealing.consider(order, ways)
         assert math.isfinite(annealing.value) == (expected is not None)
         if expected is not None:
@@ -250,7 +250,7 @@ def test_no_job_of_a_list_ends_after_its_latest_end():
     # One processor, 10 s each: in the order J2, J1 the first ends after 20 s, and no list lets both end by 15 s.
     platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0)], 1.0)])
     problem = discretise(Instance(platform, [Job("J1", 1, 10.0), Job("J2", 1, 10.0)]), None)
-    costs = Costs.of(Criterion.of(problem, "total-response-time"))
+    costs = ListCosts.of(Criterion.of(problem, "total-response-time"))
     for latest, orders in (([10.0, math.inf], [(0, 1)]), ([20.0, 20.0], [(0, 1), (1, 0)]), ([15.0, 15.0], [])):
         for order in ((0, 1), (1, 0)):
             annealing = ListAnnealing(problem, costs, 0, latest)
@@ -302,7 +302,7 @@ def test_costs_are_counted_in_steps_and_by_asking(slot, objective):
     instance = pool(20, 3)
     instance = instance.replace(jobs=[instance.jobs[0].replace(due_date=None), *instance.jobs[1:]])
     criterion = Criterion.of(discretise(instance, slot), objective)
-    annealing = ListAnnealing(criterion.problem, Costs.of(criterion), 0)
+    annealing = ListAnnealing(criterion.problem, ListCosts.of(criterion), 0)
     annealing.consider(range(20), [0] * 20)
     before = annealing.value
     annealing.round(2_000)

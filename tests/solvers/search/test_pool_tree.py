@@ -16,7 +16,7 @@ from coalloc.problem import discretise
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.bounds import simple
 from coalloc.solvers.search import pool_tree
-from coalloc.solvers.search.pool_tree import METHOD, Pool, PoolTree, pool_of
+from coalloc.solvers.search.pool_tree import METHOD, PoolProblem, PoolTree, pool_of
 from coalloc.testing.brute_force import brute_force_oas
 
 
@@ -29,7 +29,7 @@ def instance_of(jobs, processors, running=()):
 def pool(jobs, processors, busy=()):
     jobs = sorted(jobs, reverse=True)
     tasks, ticks = zip(*jobs, strict=True)
-    return Pool(processors, tuple(range(len(jobs))), tasks, ticks, tuple(busy), release=0.0, unit=1.0)
+    return PoolProblem(processors, tuple(range(len(jobs))), tasks, ticks, tuple(busy), release=0.0, unit=1.0)
 
 
 def small(seed):

@@ -7,7 +7,7 @@ import pytest
 
 import coalloc
 from coalloc import CoallocError, InstanceError
-from coalloc.workloads.weeks.filters import Drop
+from coalloc.workloads.weeks.filters import WeekDrop
 from coalloc.workloads.weeks.spec import DAY
 from tests.shared import shared
 from tests.workloads.weeks.traces import MONDAY, SPEC, TRACE_A, line, write_traces
@@ -26,23 +26,23 @@ def test_each_filter_counts_what_it_drops(merged):
     first, second = merged.account.traces
     assert len(TRACE_A) == first.records == 30
     assert dict(first.dropped) == {
-        Drop.PARTITION: 2,
-        Drop.NUMBER: 2,
-        Drop.SUBMIT: 1,
-        Drop.RUN: 2,
-        Drop.PROCESSORS: 2,
-        Drop.REQUEST: 2,
-        Drop.USER: 3,
-        Drop.FAILED: 1,
-        Drop.PARTIAL: 1,
-        Drop.CANCELLED: 1,
-        Drop.TOO_LARGE: 1,
-        Drop.BEFORE: 2,
-        Drop.AFTER: 2,
+        WeekDrop.PARTITION: 2,
+        WeekDrop.NUMBER: 2,
+        WeekDrop.SUBMIT: 1,
+        WeekDrop.RUN: 2,
+        WeekDrop.PROCESSORS: 2,
+        WeekDrop.REQUEST: 2,
+        WeekDrop.USER: 3,
+        WeekDrop.FAILED: 1,
+        WeekDrop.PARTIAL: 1,
+        WeekDrop.CANCELLED: 1,
+        WeekDrop.TOO_LARGE: 1,
+        WeekDrop.BEFORE: 2,
+        WeekDrop.AFTER: 2,
     }
     assert first.jobs == 30 - 22 == 8
     assert first.cut == 1
-    assert (second.records, second.jobs, second.dropped[Drop.BEFORE]) == (4, 3, 1)
+    assert (second.records, second.jobs, second.dropped[WeekDrop.BEFORE]) == (4, 3, 1)
     assert sum(second.dropped.values()) == 1
 
 
@@ -269,5 +269,5 @@ def test_a_real_trace_keeps_the_jobs_of_its_weeks(tmp_path):
     (account,) = merged.account.traces
     assert account.first_monday == "1996-10-14"
     assert account.records == 28_476 == account.jobs + sum(account.dropped.values())
-    assert account.dropped[Drop.FAILED] == 7944
+    assert account.dropped[WeekDrop.FAILED] == 7944
     assert all(0.0 <= job.arrival < 604_800 for job in merged.weeks[0].jobs)
