@@ -42,10 +42,14 @@ from coalloc.solvers.traits import Trait
 
 SHARE = 0.9
 """Share of the remaining time of a portfolio after which it stops."""
-SEARCH_SHARE = 0.4
-"""Share of that in which the local search ends."""
-PAIRS_SEEN = 50_000_000
-"""Pairs of jobs after which it ends, or begins anew from the best, about half a second."""
+SEARCH_SHARE = 0.1
+"""Share of that in which the local search ends; what the model leaves has another one."""
+MODEL_SHARE = 0.9
+"""Share of what is left then that the model has."""
+PAIRS_SEEN = 10_000_000
+"""Pairs of jobs after which the local search ends, or begins anew from the best: a tenth of a second."""
+MORE = 10
+"""By how much more the last search does."""
 NEAREST = 4
 """Machines, by reduced cost, to which it moves a job."""
 FEW = 12
@@ -206,18 +210,29 @@ def _run(incumbent: Incumbent) -> None:
         incumbent.prove(min(incumbent.cost, release + least), METHOD.name)
     if not incumbent.is_closed:
         value, extra = reduced_costs(times, weights)
-        found = searched(
-            times,
-            rounding,
-            extra,
-            least,
-            attempts=incumbent.limited(max(1, PAIRS_SEEN * times.shape[1] // len(times) ** 2)),
-            seed=incumbent.state.options.seed,
-            deadline=time.perf_counter() + SEARCH_SHARE * incumbent.time_left,
-        )
-        incumbent.take(_assignments(problem, machines, found), METHOD.name)
+        found = _search_on(incumbent, machines, rounding, extra, share=SEARCH_SHARE)
         if not incumbent.is_closed:
-            _close(incumbent, machines, least, value + extra)
+            found = _close(incumbent, machines, found, (least, value + extra))
+        if not incumbent.is_closed:
+            _search_on(incumbent, machines, found, extra, factor=MORE)
+
+
+def _search_on(
+    incumbent: Incumbent, machines: Machines, found: Numbers, extra: Floats, *, share: float = 1.0, factor: int = 1
+) -> Numbers:
+    """Search from an assignment for a share of the time left; take and return the best."""
+    times, options = machines.times, incumbent.state.options
+    best = searched(
+        times,
+        found,
+        extra,
+        incumbent.proven - machines.release,
+        attempts=incumbent.limited(max(1, factor * PAIRS_SEEN * times.shape[1] // len(times) ** 2)),
+        seed=options.seed + factor - 1,
+        deadline=time.perf_counter() + share * incumbent.time_left,
+    )
+    incumbent.take(_assignments(incumbent.problem, machines, best), METHOD.name)
+    return best
 
 
 def _next_end(problem: Problem, times: Floats, least: float, value: float) -> float:
@@ -233,33 +248,35 @@ def _of_interest(incumbent: Incumbent) -> float:
     return incumbent.cost - 1 if incumbent.problem.slot is not None else incumbent.cost
 
 
-def _close(incumbent: Incumbent, machines: Machines, least: float, bounds: Floats) -> None:
+def _close(incumbent: Incumbent, machines: Machines, found: Numbers, bounds: tuple[float, Floats]) -> Numbers:
     """Solve the model in whole numbers for what is better than the best; its bound, its schedule, or that none is.
 
-    ``bounds`` are those on the last end with each job on each machine, ticks.
+    ``bounds`` are those on the last end, and on that with each job on each machine, ticks. Returns the best assignment.
     """
-    problem, release = incumbent.problem, machines.release
+    problem, release, (least, with_pair) = incumbent.problem, machines.release, bounds
     most = _of_interest(incumbent) - release
-    times = np.where(bounds * (1.0 - RELATIVE_TOLERANCE) <= most, machines.times, math.inf)
+    times = np.where(with_pair * (1.0 - RELATIVE_TOLERANCE) <= most, machines.times, math.inf)
     if least > most or len({j for j, _ in assignment.pairs_within(times, most)}) < len(problem.jobs):
         incumbent.prove(incumbent.cost, METHOD.name)
-        return
+        return found
     model = assignment.build(times, least, most)
     options = incumbent.state.options
-    limits = SolverLimits(time=incumbent.time_left, work=options.work_limit, threads=options.threads, seed=options.seed)
+    left = MODEL_SHARE * incumbent.time_left
+    limits = SolverLimits(time=left, work=options.work_limit, threads=options.threads, seed=options.seed)
     solution = incumbent.run_model(model, limits, integral=problem.slot is not None, start=False, progress=None)
     if solution.stopped_by == "interrupt":
         incumbent.state.stopped_by = "interrupt"
         raise KeyboardInterrupt
     if solution.status is SolveStatus.INFEASIBLE:
         incumbent.prove(incumbent.cost, METHOD.name)
-        return
+        return found
     if solution.lower_bound is not None:
         bound = min(incumbent.cost, rounded(problem, release + solution.lower_bound))
         incumbent.prove(bound, METHOD.name)
     if solution.objective is not None:
-        machine_of = improved(machines.times, np.array(assignment.extract(model, len(problem.jobs)), dtype=np.int64))
-        incumbent.take(_assignments(problem, machines, machine_of), METHOD.name)
+        found = improved(machines.times, np.array(assignment.extract(model, len(problem.jobs)), dtype=np.int64))
+        incumbent.take(_assignments(problem, machines, found), METHOD.name)
+    return found
 
 
 METHOD = Method(
