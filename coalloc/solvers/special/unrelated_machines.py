@@ -40,11 +40,11 @@ from coalloc.solvers.method import Method, once
 from coalloc.solvers.result import SolveStatus
 from coalloc.solvers.traits import Trait
 
-SHARE = 0.9
+SHARE = 0.85
 """Share of the remaining time of a portfolio after which it stops."""
 SEARCH_SHARE = 0.1
 """Share of that in which the local search ends; what the model leaves has another one."""
-MODEL_SHARE = 0.9
+MODEL_SHARE = 0.95
 """Share of what is left then that the model has."""
 PAIRS_SEEN = 10_000_000
 """Pairs of jobs after which the local search ends, or begins anew from the best: a tenth of a second."""
