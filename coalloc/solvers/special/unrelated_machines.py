@@ -47,9 +47,9 @@ SEARCH_SHARE = 0.1
 MODEL_SHARE = 0.95
 """Share of what is left then that the model has."""
 PAIRS_SEEN = 10_000_000
-"""Pairs of jobs after which the local search ends, or begins anew from the best: a tenth of a second."""
-MORE = 10
-"""By how much more the last search does."""
+"""Pairs of jobs after which a local search ends, about a tenth of a second; the next one begins from the best."""
+PATIENCE = 10
+"""Searches without a better schedule after which the last ones end; the first ones end with one."""
 NEAREST = 4
 """Machines, by reduced cost, to which it moves a job."""
 FEW = 12
@@ -143,21 +143,29 @@ def improved(times: Floats, machine_of: Numbers) -> Numbers:
 
 
 def searched(
-    times: Floats, machine_of: Numbers, nearest: Floats, least: float, *, attempts: int, seed: int, deadline: float
+    times: Floats,
+    machine_of: Numbers,
+    nearest: Floats,
+    least: float,
+    *,
+    attempts: int,
+    patience: int,
+    seed: int,
+    deadline: float,
 ) -> Numbers:
     """Return the best assignment of searches that move jobs to machines of least ``nearest``, each from the last best.
 
-    They end with one of so many attempts that finds no better, at a load of ``least``, ticks, and at the deadline, of
-    ``time.perf_counter()``.
+    They end after ``patience`` of them, of so many attempts, find no better, at a load of ``least``, ticks, and at the
+    deadline, of ``time.perf_counter()``.
     """
     order = np.argsort(nearest, axis=1, kind="stable")[:, :NEAREST]
     choices = np.minimum(np.isfinite(nearest).sum(axis=1), NEAREST)
     near = np.take_along_axis(order, np.arange(order.shape[1]) % choices[:, None], axis=1)
-    best, last = machine_of, math.inf
-    while (
-        (longest := _longest(times, best)) < last and longest > least and (left := deadline - time.perf_counter()) > 0
-    ):
-        best, last, seed = _search(times, best, near, least, (attempts, seed, left)), longest, seed + 1
+    best, longest, failed = machine_of, _longest(times, machine_of), 0
+    while failed < patience and longest > least and (left := deadline - time.perf_counter()) > 0:
+        found = _search(times, best, near, least, (attempts, seed, left))
+        failed = 0 if _longest(times, found) < longest else failed + 1
+        best, longest, seed = found, _longest(times, found), seed + 1
     return best
 
 
@@ -214,11 +222,11 @@ def _run(incumbent: Incumbent) -> None:
         if not incumbent.is_closed:
             found = _close(incumbent, machines, found, (least, value + extra))
         if not incumbent.is_closed:
-            _search_on(incumbent, machines, found, extra, factor=MORE)
+            _search_on(incumbent, machines, found, extra, patience=PATIENCE)
 
 
 def _search_on(
-    incumbent: Incumbent, machines: Machines, found: Numbers, extra: Floats, *, share: float = 1.0, factor: int = 1
+    incumbent: Incumbent, machines: Machines, found: Numbers, extra: Floats, *, share: float = 1.0, patience: int = 1
 ) -> Numbers:
     """Search from an assignment for a share of the time left; take and return the best."""
     times, options = machines.times, incumbent.state.options
@@ -227,8 +235,9 @@ def _search_on(
         found,
         extra,
         incumbent.proven - machines.release,
-        attempts=incumbent.limited(max(1, factor * PAIRS_SEEN * times.shape[1] // len(times) ** 2)),
-        seed=options.seed + factor - 1,
+        attempts=incumbent.limited(max(1, PAIRS_SEEN * times.shape[1] // len(times) ** 2)),
+        patience=patience,
+        seed=options.seed + patience - 1,
         deadline=time.perf_counter() + share * incumbent.time_left,
     )
     incumbent.take(_assignments(incumbent.problem, machines, best), METHOD.name)

@@ -76,7 +76,9 @@ def test_the_search_finds_what_all_assignments_have(seed):
     _, extra = reduced_costs(times, np.full(3, 1.0 / 3.0))
     first = improved(times, times.argmin(axis=1))
     best = least_end(times)
-    found, again = (searched(times, first, extra, best, attempts=2000, seed=seed, deadline=math.inf) for _ in range(2))
+    found, again = (
+        searched(times, first, extra, best, attempts=2000, patience=2, seed=seed, deadline=math.inf) for _ in range(2)
+    )
     assert (found == again).all()
     assert np.bincount(found, times[np.arange(9), found]).max() == best
 
