@@ -1,8 +1,9 @@
-"""Published instances of R||Cmax: the portfolio beside PyJobShop with CP-SAT, in the same time on as many threads.
+"""Published instances of R||Cmax: the portfolio, the assignment MIP on HiGHS and PyJobShop with CP-SAT, side by side.
 
 70 instances of 100 to 1000 jobs on 10 to 50 unrelated machines, read where they are and never copied: a machine is a
-node with a feature of its own, and a job names its time on each. The methods take turns on each instance; the page says
-where one contradicts another, and where ours proves less or bounds worse. Protocol: benchmarks/README.md.
+node with a feature of its own, and a job names its time on each. The methods take turns on each instance, with the same
+limit and threads; the page says where one contradicts another, and where ours proves less, bounds worse or schedules
+worse than a peer. Protocol: benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,8 +30,10 @@ from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
 
 SHARED = HERE.parent.parent / "shared" / "data" / "unrelated"
-OURS, PEER = "portfolio", "PyJobShop"
-METHODS = (OURS, PEER)
+OURS, MIP, PEER = "portfolio", "HiGHS MIP", "PyJobShop"
+PEERS = {MIP: "unrelated_mip.py", PEER: "unrelated_peer.py"}
+"""The script of each peer, which runs in a process of its own."""
+METHODS = (OURS, *PEERS)
 LIMIT = 10.0
 GRACE = 60.0
 """Seconds beyond the time limit after which a sample is killed; loading is part of them, and what a peer overruns."""
@@ -81,13 +85,13 @@ def solve(argument: Mapping[str, Any]) -> Row:
     times = read_times(Path(argument["folder"], f"{sample.instance}.txt"))
     if sample.method == OURS:
         return solved(instance_of(times), sample.limit, sample.threads)
-    return by_peer(times, sample, argument["peer_python"])
+    return by_peer(times, sample, argument["peer_python"] if sample.method == PEER else sys.executable)
 
 
 def by_peer(times: Sequence[Sequence[int]], sample: Sample, peer_python: str) -> Row:
-    """Solve with the peer in a process of its own, on the Python that has it."""
+    """Solve with a peer in a process of its own, on the Python that has it."""
     document = {"times": times, "time_limit": sample.limit, "threads": sample.threads}
-    return asked(peer_python, "unrelated_peer.py", document, partial(row_of_peer, times))
+    return asked(peer_python, PEERS[sample.method], document, partial(row_of_peer, times))
 
 
 def row_of_peer(times: Sequence[Sequence[int]], answer: Mapping[str, Any]) -> Row:
@@ -120,18 +124,25 @@ def contradictions(rows: Sequence[Row]) -> list[str]:
 
 
 def shortcomings(rows: Sequence[Row]) -> list[str]:
-    """Return a sentence for each instance that the peer alone proves, or bounds better."""
+    """Return a sentence for each instance that a peer alone proves, bounds better or has a better schedule of."""
     of = {(row["instance"], row["method"]): row for row in rows if not is_failed(row)}
     found = []
-    for name in dict.fromkeys(row["instance"] for row in rows):
-        ours, peer = of.get((name, OURS)), of.get((name, PEER))
-        if ours is None or peer is None:
+    for (name, method), peer in of.items():
+        ours = of.get((name, OURS))
+        if method == OURS or ours is None:
             continue
         if is_solved(peer) and not is_solved(ours):
-            found.append(f"{name}: proven by {PEER} alone")
+            found.append(f"{name}: proven by {method} alone")
         if peer["lower_bound"] > ours["lower_bound"]:
-            found.append(f"{name}: bound {ours['lower_bound']:g}, {peer['lower_bound']:g} of {PEER}")
+            found.append(f"{name}: bound {ours['lower_bound']:g}, {peer['lower_bound']:g} of {method}")
+        if _objective(peer) < _objective(ours):
+            found.append(f"{name}: schedule {_objective(ours):g}, {_objective(peer):g} of {method}")
     return found
+
+
+def _objective(row: Row) -> float:
+    """Return the objective, infinity where there is no schedule."""
+    return inf if row["objective"] is None else float(row["objective"])
 
 
 def summary_table(rows: Sequence[Row]) -> str:
@@ -186,15 +197,16 @@ def report(rows: Sequence[Row], planned: int, asked: argparse.Namespace, command
     """Return the page in Markdown."""
     peers = dict.fromkeys(row["peer"] for row in rows if row.get("peer"))
     sections = [
-        "# Unrelated machines beside PyJobShop",
-        f"{code_sentence(('highspy', 'python'))}; {', '.join(peers) or 'no peer'}; {asked.limit:g} s and "
+        "# Unrelated machines beside the assignment MIP and PyJobShop",
+        f"{code_sentence(('highspy', 'python'))}; {'; '.join(peers) or 'no peer'}; {asked.limit:g} s and "
         f"{asked.threads} threads per solve, makespan, slots of 1 s; on two cores with other work. Samples that ran: "
         f"{len(rows)} of {planned}. Made by `{command}`; the protocol is in [../README.md](../README.md).",
-        "A task of the peer has a mode on each machine. What was not proven counts with its limit, and without a "
+        "The MIP on HiGHS: least $C$, each job on one machine, no load above $C$. A task of PyJobShop has a mode on "
+        "each machine. What was not proven counts with its limit, and without a "
         "schedule the gap counts as 100 %.",
         summary_table(rows),
         "Contradictions (a bound above what another reaches): " + ("; ".join(contradictions(rows)) or "none") + ".",
-        f"Proven or bounded better by {PEER}: " + ("; ".join(shortcomings(rows)) or "none") + ".",
+        "Proven, bounded or scheduled better by a peer: " + ("; ".join(shortcomings(rows)) or "none") + ".",
         "## All instances",
         "The optimum with the time of its proof, or bound and best value.",
         instance_table(rows),

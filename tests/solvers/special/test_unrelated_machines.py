@@ -10,8 +10,10 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform, Window
+from coalloc.documents.errors import InternalError
+from coalloc.engine import engine
 from coalloc.problem import discretise
-from coalloc.solvers.special.unrelated_machines import FEW, improved, machines_of, relaxed
+from coalloc.solvers.special.unrelated_machines import FEW, improved, machines_of, reduced_costs, relaxed, searched
 
 
 def unrelated(times: np.ndarray, **platform) -> Instance:
@@ -27,14 +29,22 @@ def drawn(seed: int, jobs: int = FEW + 1, machines: int = 2) -> np.ndarray:
     return np.random.default_rng(seed).integers(5, 50, size=(jobs, machines)).astype(float)
 
 
+def ends(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all assignments, a row of machines for each, and their last ends."""
+    num_jobs, num_machines = times.shape
+    assigned = np.array(list(product(range(num_machines), repeat=num_jobs)))
+    taken = times[np.arange(num_jobs), assigned]
+    loads = [np.where(assigned == i, taken, 0.0).sum(axis=1) for i in range(num_machines)]
+    return assigned, np.max(loads, axis=0)
+
+
 def least_end(times: np.ndarray) -> float:
-    """Return the least of the last ends of all assignments to two machines."""
-    return min(max(sum(row[i] for row, k in zip(times, chosen, strict=True) if k == i) for i in (0, 1))
-               for chosen in product((0, 1), repeat=len(times)))  # fmt: skip
+    """Return the least of the last ends of all assignments."""
+    return float(ends(times)[1].min())
 
 
 @pytest.mark.parametrize("slot", [1.0, None])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(15))
 def test_the_portfolio_agrees_with_all_assignments(seed, slot):
     times = drawn(seed)
     result = coalloc.solve(unrelated(times), slot=slot, time_limit=600.0)
@@ -42,19 +52,74 @@ def test_the_portfolio_agrees_with_all_assignments(seed, slot):
     assert "assignment" in {point.source for point in result.trace}
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_no_better_end_is_left_out_by_reduced_costs(seed):
+    # Whatever the weights, a pair's bound is no more than the least end of all assignments with the pair.
+    rng = np.random.default_rng(seed)
+    times = np.where(rng.random((6, 3)) < 0.2, math.inf, drawn(seed, 6, 3))
+    times[np.arange(6), rng.integers(0, 3, 6)] = 7.0
+    solved = relaxed(times, math.inf, math.inf)
+    assert solved is not None
+    assigned, last = ends(times)
+    for weights in (solved.weights, rng.dirichlet(np.ones(3)), np.array([0.0, 0.5, 0.5])):
+        value, extra = reduced_costs(times, weights)
+        assert value <= solved.value + 1e-6
+        for j, i in np.argwhere(np.isfinite(times)):
+            assert value + extra[j, i] <= last[assigned[:, j] == i].min() + 1e-6
+    assert reduced_costs(times, solved.weights)[0] == pytest.approx(solved.value)  # strong duality
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_search_finds_what_all_assignments_have(seed):
+    times = drawn(seed, 9, 3)
+    times[::2, 0] = math.inf
+    _, extra = reduced_costs(times, np.full(3, 1.0 / 3.0))
+    first = improved(times, times.argmin(axis=1))
+    best = least_end(times)
+    found, again = (
+        searched(times, first, extra, best, attempts=2000, patience=2, seed=seed, deadline=math.inf) for _ in range(2)
+    )
+    assert (found == again).all()
+    assert np.bincount(found, times[np.arange(9), found]).max() == best
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_move_or_swap_helps_after_all_that_help(seed):
+    times = drawn(seed, 20, 3)
+    found = improved(times, np.zeros(20, dtype=np.int64))
+    loads = np.bincount(found, times[np.arange(20), found], minlength=3)
+    longest = int(loads.argmax())
+    for j in np.flatnonzero(found == longest):
+        for i in {0, 1, 2} - {longest}:
+            left = loads[longest] - times[j, longest]
+            assert max(left, loads[i] + times[j, i]) >= loads[longest]
+            for k in np.flatnonzero(found == i):
+                assert max(left + times[k, longest], loads[i] - times[k, i] + times[j, i]) >= loads[longest]
+
+
+def test_the_engine_refuses_machines_that_cannot_have_a_job():
+    times, one = np.array([1.0, math.inf]), np.array([1])
+    with pytest.raises(InternalError, match="machine_of of machine_swaps_search is out of range"):
+        engine().machine_swaps_search(1, 2, 1, times, one - 1, one.copy(), 0.0, 1, 0, 1.0)
+    with pytest.raises(InternalError, match="near of machine_swaps_search is out of range"):
+        engine().machine_swaps_search(1, 2, 1, times, one + 1, one - 1, 0.0, 1, 0, 1.0)
+    with pytest.raises(InternalError, match="times of machine_swaps_search is not a number"):
+        engine().machine_swaps_search(1, 2, 1, np.array([1.0, math.nan]), one - 1, one - 1, 0.0, 1, 0, 1.0)
+
+
 def test_the_lp_is_a_bound_and_knows_jobs_that_are_too_long():
     # 6 jobs of 10 on either machine and one of 25 on the first, 40 on the second: 85 in all, 42.5 each; within 30 the
     # long one is on the first alone, which changes nothing. Within 20 it has no machine.
     times = np.array([[10.0, 10.0]] * 6 + [[25.0, 40.0]])
-    assert relaxed(times, math.inf, math.inf)[0] == pytest.approx(42.5)
-    assert relaxed(times, 30.0, math.inf)[0] == pytest.approx(42.5)
-    assert relaxed(times, 20.0, math.inf)[0] == math.inf
+    assert relaxed(times, math.inf, math.inf).value == pytest.approx(42.5)
+    assert relaxed(times, 30.0, math.inf).value == pytest.approx(42.5)
+    assert relaxed(times, 20.0, math.inf).value == math.inf
 
 
 def test_moves_and_swaps_help_as_long_as_they_can():
     # All on the first: 60; one move at a time: 30 and 30. Two jobs each on the wrong machine are swapped.
-    assert sorted(improved(np.full((6, 2), 10.0), [0] * 6)) == [0, 0, 0, 1, 1, 1]
-    assert improved(np.array([[5.0, 50.0], [50.0, 5.0]]), [1, 0]) == [0, 1]
+    assert np.bincount(improved(np.full((6, 2), 10.0), np.zeros(6, dtype=np.int64))).tolist() == [3, 3]
+    assert improved(np.array([[5.0, 50.0], [50.0, 5.0]]), np.array([1, 0])).tolist() == [0, 1]
 
 
 def test_a_job_may_be_kept_from_a_machine():
