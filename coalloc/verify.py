@@ -8,8 +8,8 @@ reads both files, computes everything anew from the instance, and believes nothi
 what is proved, or the first step that is not. Exit codes: 0 proved; 1 not proved; 2 a file cannot be read.
 
 Numbers of a file are exact decimals here, and every computation is one of whole numbers or fractions. Definitions:
-docs/reference-files.md; proofs of the rules, in full: docs/mathematics/certificates.md; an example, and what is left
-to believe: docs/trust.md. The file is read from top to bottom:
+docs/reference-files.md; the rules: docs/mathematics/certificates.md; an example, and what is left to believe:
+docs/trust.md. The file is read from top to bottom:
 
 1. reading: strict JSON of bounded size, and the fields of each object;
 2. problem: platform, links, jobs, modes and times in whole units, which are slots or ticks;

@@ -26,7 +26,7 @@ ALL_PAGES = "\n".join(PAGES.values())
 ENGINE = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "coalloc" / "engine" / "src").glob("*.[ch]")}
 MOST_WORDS = {"README.md": 600}
 """Words of a page, at most, where that is not 3,000."""
-OUR_NUMBERS = r"\(([ATCKPNMJBLRSDGF]\d+)\)"
+OUR_NUMBERS = r"\(([ATCKPNMJBLRSDGFQUVW]\d+)\)"
 """Equation numbers that are ours; (E) numbers are of the execution model, others of the sources."""
 MATHS = re.compile(r"```math\n.*?\n```", re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")

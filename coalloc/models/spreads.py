@@ -70,15 +70,15 @@ def _add_rules(model: pyo.ConcreteModel, name: int, run: CountedJob, spread: Spr
     rows, clusters = model.spread_rows, range(len(run.tasks))
     size = run.job.tasks if spread.slices is None else run.job.tasks // spread.slices
     least = spread.min_tasks if spread.slices is None else size
-    for c in clusters:
+    for c in clusters:  # (D1), or with slices (D3)
         rows.add(run.tasks[c] - size * model.uses[name, c] <= 0)
         rows.add(run.tasks[c] - least * model.uses[name, c] >= 0)
     used = pyo.quicksum(model.uses[name, c] for c in clusters)
-    if spread.max_clusters is not None:
+    if spread.max_clusters is not None:  # (D2)
         rows.add(used - spread.max_clusters * run.runs <= 0)
-    if spread.slices is not None:
+    if spread.slices is not None:  # (D3)
         rows.add(used - spread.slices * run.runs == 0)
-    if spread.parts is not None:
+    if spread.parts is not None:  # (D4)
         rows.add(pyo.quicksum(model.under[name, p] for p in range(len(spread.parts))) - run.runs == 0)
         for c in clusters:
             above = pyo.quicksum(model.under[name, p] for p, part in enumerate(spread.parts) if c in part)

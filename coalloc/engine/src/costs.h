@@ -1,5 +1,5 @@
 /* What schedules cost: the sum, or the greatest, of costs of jobs by their ends, and what jobs that wait cost at least.
-   Times are ticks but for those of the points. Derivation: docs/mathematics/exact-trees.md, "Costs". */
+   Times are ticks but for those of the points. Derivation: docs/mathematics/exact-tree.md, "Costs". */
 
 #ifndef COSTS_H
 #define COSTS_H

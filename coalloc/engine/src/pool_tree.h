@@ -1,6 +1,6 @@
 /* Branch and bound on one pool of equal processors. Depth first, a job at a time: at the time of a level each waiting
    job, in the order of the numbers, starts or does not, and the next time is the first end of what runs then. Times are
-   whole units. Derivation: docs/mathematics/exact-trees.md, "Identical processors". */
+   whole units. Derivation: docs/mathematics/exact-tree.md, "Identical processors". */
 
 #ifndef POOL_TREE_H
 #define POOL_TREE_H

@@ -1,5 +1,5 @@
 /* Sharing what is left of a search with another tree, which goes through it at the same time. Derivation:
-   docs/mathematics/exact-trees.md, "Parallel search". */
+   docs/mathematics/exact-tree.md, "Parallel search". */
 
 #include "set_tree_state.h"
 

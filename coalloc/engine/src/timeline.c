@@ -427,7 +427,11 @@ double timeline_window(
 }
 
 /* Demands that have no window before a time, where room is looked at up to a limit. Nor have demands for as much or more
-   and as long or longer (docs/mathematics/simulation.md, "Reservations that move"). */
+   and as long or longer: a window of such a demand, from before that time and looked at up to a limit no less, has room
+   for the first demand as well, which the first search would have found. Where a span moves from s to an earlier e, room
+   is gained in [g, s + d) alone, with g the later of s and e + d. A window that is new then ends after g, so it begins
+   after g less its own length (forget_from). A first window begins where a step of the timeline does, so a search from a
+   time on begins with the step in which that lies. */
 enum { MOST_KNOWN = 32 };
 
 typedef struct {

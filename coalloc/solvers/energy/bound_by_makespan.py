@@ -4,7 +4,7 @@ For schedules with a makespan in ``[low, high]`` a linear programme spreads task
 :mod:`coalloc.models.energy_relaxation` does; that none ends after ``high`` says where jobs have room, and what
 arrived late, or not yet, leaves cores idle. Its right-hand sides are linear in the makespan M, so any prices
 of its rows give a line L(M) below the energy of all these schedules. EDP is at least the least of M L(M), in closed
-form; the span of the smallest bound is halved until it meets what is known. Equations: (D1) to (D5) of
+form; the span of the smallest bound is halved until it meets what is known. Equations: (V1) to (V5) of
 docs/mathematics/energy-bounds.md. Source of the argument: A. Geoffrion, "Lagrangean relaxation for integer
 programming", Mathematical Programming Study 2 (1974).
 """
@@ -133,16 +133,16 @@ class EnergyByMakespan:
         tasks, at = unique[:, 0], unique[:, 1].astype(int)
         can = unique[:, 2 : 2 + num_kinds] > 0.0
         durations, rooms = unique[:, 2 + num_kinds : 2 + 2 * num_kinds], unique[:, 2 + 2 * num_kinds :]
-        # (D2) a job has room where it ends by then
+        # (V2) a job has room where it ends by then
         room: Floats = np.where(can, np.minimum(rooms, tasks[:, None]), 0.0)
         factors, grown, lost = list[Floats](), list[float](), list[float]()
         for k, start in enumerate(self._from):
             for g, capacity in enumerate(self._capacities):
-                # (D3) what arrives at an instant or later has the cores from then on
+                # (V3) what arrives at an instant or later has the cores from then on
                 factors.append((at >= k)[:, None] * (np.arange(num_kinds) == g) * durations)
                 grown.append(capacity)
                 lost.append(capacity * start)
-        if self._early_idle > 0.0:  # (D4)
+        if self._early_idle > 0.0:  # (V4)
             factors.append(durations)
             grown.append(float(self._capacities.sum()))
             lost.append(self._early_idle)
@@ -173,7 +173,7 @@ class Programme:
     idle: float
 
     def line(self, makespan: float) -> EdpLine:
-        """Return the line (D5) that prices give which are best at a makespan, s."""
+        """Return the line (V5) that prices give which are best at a makespan, s."""
         prices = self._prices(makespan)
         reduced = self.joules + np.tensordot(prices, self.factors, axes=1)
         order = np.argsort(reduced, axis=1)

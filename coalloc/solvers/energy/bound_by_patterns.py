@@ -4,7 +4,7 @@ A *pattern* of a node says how many jobs of each kind it holds. Jobs of a kind t
 at about the same time; every pattern gets the first of them to arrive. So there are few patterns where sets of jobs
 (:mod:`coalloc.solvers.energy.bound_by_sets`) would be too many, and a linear programme chooses one for each node.
 Unlike areas (:mod:`coalloc.solvers.energy.bound_by_makespan`) patterns know that the jobs of a core follow each other
-whole. Equations: (D7) and (D8) of docs/mathematics/energy-bounds.md. Source: P. Gilmore, R. Gomory, "A linear
+whole. Equations: (V7) and (V8) of docs/mathematics/energy-bounds.md. Source: P. Gilmore, R. Gomory, "A linear
 programming approach to the cutting-stock problem", Operations Research 9 (1961).
 """
 
@@ -79,7 +79,7 @@ class Patterns:
     left_out: float
 
     def joules_by(self, latest: float) -> float:
-        """Return what all jobs take at least beyond idle watts if they end by an instant, s, J: (D8)."""
+        """Return what all jobs take at least beyond idle watts if they end by an instant, s, J: (V8)."""
         done = self.ends <= latest
         prices = self._prices(done)
         least = np.zeros(len(self.supply))
@@ -88,7 +88,7 @@ class Patterns:
         return float(parts.sum() - SAFE * np.abs(parts).sum())
 
     def _prices(self, done: NDArray[np.bool_]) -> Floats:
-        """Return a price for a job of each kind, J, by the programme (D7); any prices give a bound."""
+        """Return a price for a job of each kind, J, by the programme (V7); any prices give a bound."""
         num_kinds, num_nodes = len(self.demand), len(self.supply)
         chosen = self.node[done] == np.arange(num_nodes)[:, None]
         rows = [

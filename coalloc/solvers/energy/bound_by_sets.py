@@ -3,7 +3,7 @@
 A node takes at least so long for a set of jobs, and its makespan is at least so much
 (:mod:`coalloc.models.energy_sets`). So a schedule with a makespan of at most ``high`` takes at least the least sum of
 the joules of sets, over all ways to give each job to a node whose set can be done by then: a dynamic programme over
-sets, node by node. Equation: (D6) of docs/mathematics/energy-bounds.md.
+sets, node by node. Equation: (V6) of docs/mathematics/energy-bounds.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The tree is that of :mod:`coalloc.solvers.search.set_tree`. What a job costs is 
 cost no less than if each were alone from the next time on, and no less than their mean busy times
 (:mod:`coalloc.solvers.bounds.mean_busy_time`) say, on a machine of which running jobs hold their part until they end:
 the engine bounds nodes by both (``costs.c``).
-Derivation: docs/mathematics/exact-trees.md, "Costs".
+Derivation: docs/mathematics/exact-tree.md, "Costs".
 """
 
 from __future__ import annotations

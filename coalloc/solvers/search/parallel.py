@@ -5,7 +5,7 @@ which schedules are exchanged. A thread that has seen its part receives the last
 of the one that has searched its own for longest (``set_tree_sharing.c``). Running sets and the memory of nodes are
 common to all, and a round is a fixed time, so that no thread waits for others. Where work is limited the search has to
 repeat exactly: a round is a fixed number of nodes, and each thread has sets and a memory of its own.
-Derivation: docs/mathematics/exact-trees.md, "Parallel search".
+Derivation: docs/mathematics/exact-tree.md, "Parallel search".
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ node is no more than a time, who waits, and how many processors are held until w
 (``pool_tree.c``), with rules that one pool allows: nodes are compared by what is held, whoever holds it; what stays
 idle in the end, for no jobs that wait last just as long, counts; and where nothing runs from the beginning, one job is
 in the first half of the schedule, for it could be run backwards.
-Derivation: docs/mathematics/exact-trees.md, "Identical processors".
+Derivation: docs/mathematics/exact-tree.md, "Identical processors".
 """
 
 from __future__ import annotations
