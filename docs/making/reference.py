@@ -27,9 +27,12 @@ from coalloc.api.features import support_table
 from coalloc.api.schemas import KINDS
 from coalloc.cli.app import app
 from coalloc.documents.values import LARGEST
+from coalloc.heuristics import over_time, plans
+from coalloc.heuristics.registry import BUILTIN, ORDERS, Entry
 from coalloc.measures import metrics
 from coalloc.measures.groups import GROUPINGS
 from coalloc.measures.usage import COLUMNS
+from coalloc.rules import allocation_rules, orders
 from coalloc.solvers.incumbent import OPENING
 from coalloc.solvers.method import Method
 from coalloc.solvers.portfolio import METHODS
@@ -249,7 +252,7 @@ def sections_of(found: Any) -> dict[str, str]:
 def parameters_of(found: Any) -> dict[str, str]:
     """Return the meanings of the parameters that a docstring describes, by name."""
     entries = re.findall(r"^(\w+).*\n((?:    .*\n?)+)", sections_of(found).get("Parameters", ""), re.MULTILINE)
-    return {name: plain(text) for name, text in entries}
+    return {name: plain(_as_page(text)) for name, text in entries}
 
 
 def markdown(found: Any, *names: str) -> str:
@@ -260,7 +263,7 @@ def markdown(found: Any, *names: str) -> str:
 
 def _as_page(text: str) -> str:
     """Return a text of a docstring as a page has it: with links, and with examples as blocks of code and output."""
-    text = re.sub(r"\bdocs/([\w/-]+)\.md(#[\w-]+)?", _link, text.replace("``", "`"))
+    text = re.sub(r"\bdocs/([\w/-]+)\.md(#[\w-]+)?", _link, re.sub(r"(?<!`)``(?!`)", "`", text))
     shown = code = ""
     for part in doctest.DocTestParser().parse(text):
         if isinstance(part, doctest.Example):
@@ -269,7 +272,8 @@ def _as_page(text: str) -> str:
             shown += f"\n```python\n{code}```\n"
             code = ""
         shown += (part.want and f"\n```text\n{part.want}```\n") if isinstance(part, doctest.Example) else part
-    return (shown + (code and f"\n```python\n{code}```\n")).strip()
+    shown += code and f"\n```python\n{code}```\n"
+    return re.sub(r"\n{3,}", "\n\n", shown).strip()
 
 
 def _link(found: re.Match[str]) -> str:
@@ -383,6 +387,98 @@ def _table_of_parameters(name: str, family: type[Generator]) -> str:
     return table(("parameter", "default", "meaning and unit"), *rows)
 
 
+POLICIES_FRONT = """
+`coalloc.simulate(instance, "easy", queue_order="wfp3")` runs a policy with options. `coalloc.policies()` returns the
+names; [custom policies](howto/write-a-policy.md) are accepted wherever a name is. An unknown policy, option or value is
+one error that lists the valid ones. In the shell:
+
+<!-- given: coalloc generate lublin --seed 1 -p jobs=30 -p nodes=64 -o workload.json -->
+```sh
+coalloc simulate workload.json --policy easy --parameter queue_order=wfp3 --parameter candidates=spt
+```
+
+Definitions are precise enough to implement a policy again. *Thesis*, *PCBE*, *Hanzich et al.* and *two-level grid* are
+[the sources](citing.md#the-sources); "erratum *n*" marks a point that they leave open or state wrongly
+([errata](errata.md)).
+"""
+
+HEADINGS = {
+    "list": "List policies",
+    "easy": "EASY backfilling",
+    "conservative": "Conservative backfilling",
+    "slurm": "Slurm",
+    "mesd": "MESD",
+    "pas": "PAS",
+    "oas": "OAS",
+    "pcbe": "PCBE",
+    "node-list": "Node lists",
+    "loras": "LoRaS",
+    "grid": "Grid broker",
+    "multifactor": "Multifactor priority",
+}
+"""Headings of the sections on policies and orders, where they are not their names."""
+
+
+def policies_page() -> str:
+    """Return the page on policies, queue orders and allocation rules."""
+    rules = [(f"`{name}`", plain(rank.__doc__ or "")) for name, rank in allocation_rules.ALLOCATION_RULES.items()]
+    keys = {**orders.FIXED_ORDERS, **orders.TIMED_ORDERS}
+    seen = [(f"[`{name}`]({_heading_of(name)})", plain(entry.summary)) for name, entry in ORDERS.builtin.items()]
+    return page_of(
+        "Policies",
+        POLICIES_FRONT,
+        table(("policy", "what it does", "options"), *(_policy_row(name, entry) for name, entry in BUILTIN.items())),
+        *("## Information available to a policy", markdown(coalloc.extend.State, "Notes")),
+        *("## Maintenance windows and reservations", markdown(over_time)),
+        *(
+            "## Allocation rules",
+            markdown(allocation_rules),
+            table(("`allocation`", "classes in the order of"), *rules),
+        ),
+        *("## Queue orders", markdown(orders)),
+        table(
+            ("`queue_order`", "key"), *((f"`{name}`", plain(key.__doc__ or "")) for name, key in keys.items()), *seen
+        ),
+        *(part for name, entry in ORDERS.builtin.items() for part in _options_of(name, entry)),
+        *_options_of("list", BUILTIN["list"]),
+        *(part for name, e in BUILTIN.items() if not e.fixed and name != "list" for part in _options_of(name, e)),
+        *("## Execution of a plan", markdown(plans)),
+        *("## Replaying a schedule", "`coalloc.replay`: " + markdown(coalloc.replay, "")),
+        *(f"`starts` is {parameters_of(coalloc.replay)['starts']}", markdown(coalloc.replay, "Notes")),
+    )
+
+
+def _policy_row(name: str, entry: Entry) -> tuple[str, str, str]:
+    """Return the row of a policy: its name, which links to its definition, what it does, and its options."""
+    of_same_type = (other for other, known in BUILTIN.items() if known.home == entry.home and not known.fixed)
+    options = ", ".join(f"`{option}`" for option in entry.options)
+    return f"[`{name}`]({_heading_of(next(of_same_type, name))})", plain(entry.summary), options
+
+
+def _heading_of(name: str) -> str:
+    """Return the link to the section on a policy or an order."""
+    return "#" + HEADINGS.get(name, name).lower().replace(" ", "-")
+
+
+def _options_of(name: str, entry: Entry) -> Iterator[str]:
+    """Yield the section on a policy or an order: its definition, and its options with their values."""
+    meanings = parameters_of(entry.make)
+    yield f"## {HEADINGS.get(name, name)}"
+    yield f"`{name}`: {markdown(entry.make)}"
+    rows = [(f"`{option}`", _values(entry, option), meanings[option]) for option in entry.options]
+    yield table(("option", "values, the default first", "meaning"), *rows)
+
+
+def _values(entry: Entry, option: str) -> str:
+    """Return the values of an option, the default first; of queue orders a link to all."""
+    default = entry.options[option]
+    others = [value for value in entry.choices(option) if value != default]
+    if entry.takes_orders(option):
+        return f"`{json.dumps(default)}`, or a [queue order](#queue-orders)"
+    values = (json.dumps(value) if isinstance(value, str) else str(value) for value in (default, *others))
+    return ", ".join(f"`{value}`" for value in values).replace("<factory>", "{}")
+
+
 PAGES = {
     "reference-files.md": files_page,
     "reference-cli.md": cli_page,
@@ -390,6 +486,7 @@ PAGES = {
     "methods.md": methods_page,
     "metrics.md": metrics_page,
     "generators.md": generators_page,
+    "policies.md": policies_page,
 }
 
 
