@@ -42,7 +42,7 @@ class Multifactor:
 
     | symbol | factor, 0 to 1 | weight |
     |---|---|---|
-    | $A_j$ | age: $\min(1, w_j / \texttt{max\_age})$ | ``weight_age`` |
+    | $A_j$ | age: $\min(1, w_j / m)$ with $m$ s of ``max_age`` | ``weight_age`` |
     | $F_u$ | fair share of user $u$: Fair Tree, below | ``weight_fair_share`` |
     | $S_j$ | size: $\tau_j / N$ of $N$ processors; with ``favor_small`` $(N - \tau_j + 1)/N$ | ``weight_job_size`` |
     | $Q_j$ | priority of the partition in ``partitions``, divided by the highest | ``weight_partition`` |
@@ -50,8 +50,8 @@ class Multifactor:
     | $N_j$ | nice: number of the job or of its user in ``nice``, without weight | |
 
     **Fair Tree.** $U_u$ is the usage of a user: processor seconds of ended and running jobs, each of which counts
-    $2^{-a/\texttt{half\_life}}$ at an age of $a$ seconds. The usage of an account is the sum of its members. A member
-    $i$ of an account has the level fair share
+    $2^{-a/h}$ at an age of $a$ seconds with $h$ s of ``half_life``. The usage of an account is the sum of its members.
+    A member $i$ of an account has the level fair share
 
     $$LF_i = \frac{s_i / \sum_k s_k}{U_i / \sum_k U_k}$$
 

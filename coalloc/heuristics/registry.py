@@ -36,7 +36,7 @@ from coalloc.system.plugins import Registry, home_of
 class Entry:
     """A policy or order with a name: its type (``module:class``), and options that the name decides.
 
-    ``about`` says what it does where that is not the first paragraph of the docstring of the type.
+    ``about`` is its summary where that is not the first paragraph of the docstring of the type.
     """
 
     home: str
@@ -56,7 +56,7 @@ class Entry:
 
     @property
     def summary(self) -> str:
-        """What it does, in one sentence."""
+        """One sentence on the policy or order."""
         return self.about or inspect.cleandoc(self.make.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
 
     @property

@@ -265,14 +265,12 @@ def _as_page(text: str) -> str:
     """Return a text of a docstring as a page has it: with links, and with examples as blocks of code and output."""
     text = re.sub(r"\bdocs/([\w/-]+)\.md(#[\w-]+)?", _link, re.sub(r"(?<!`)``(?!`)", "`", text))
     shown = code = ""
-    for part in doctest.DocTestParser().parse(text):
-        if isinstance(part, doctest.Example):
-            code += part.source
-        if code and (part.want if isinstance(part, doctest.Example) else part):
-            shown += f"\n```python\n{code}```\n"
-            code = ""
-        shown += (part.want and f"\n```text\n{part.want}```\n") if isinstance(part, doctest.Example) else part
-    shown += code and f"\n```python\n{code}```\n"
+    for part in [*doctest.DocTestParser().parse(text), "\n"]:
+        is_example = isinstance(part, doctest.Example)
+        code += part.source if is_example else ""
+        if code and (part.want if is_example else part):
+            shown, code = f"{shown}\n```python\n{code}```\n", ""
+        shown += f"\n```text\n{part.want}```\n" if is_example and part.want else "" if is_example else part
     return re.sub(r"\n{3,}", "\n\n", shown).strip()
 
 
@@ -380,7 +378,7 @@ def _table_of_parameters(name: str, family: type[Generator]) -> str:
     """Return the parameters of a generator, only those that it adds or changes if it derives from another."""
     known = () if inspect.isabstract(family.__base__) else describe(name, family.__base__).parameters
     rows = [
-        (f"`{p.name}`", f"`{p.default!r}`", plain(p.meaning))
+        (f"`{p.name}`", _value(p.default), plain(p.meaning))
         for p in describe(name, family).parameters
         if p not in known
     ]
@@ -433,7 +431,7 @@ def policies_page() -> str:
         *(
             "## Allocation rules",
             markdown(allocation_rules),
-            table(("`allocation`", "classes in the order of"), *rules),
+            table(("`allocation`", "order in which node classes are filled"), *rules),
         ),
         *("## Queue orders", markdown(orders)),
         table(
@@ -474,9 +472,13 @@ def _values(entry: Entry, option: str) -> str:
     default = entry.options[option]
     others = [value for value in entry.choices(option) if value != default]
     if entry.takes_orders(option):
-        return f"`{json.dumps(default)}`, or a [queue order](#queue-orders)"
-    values = (json.dumps(value) if isinstance(value, str) else str(value) for value in (default, *others))
-    return ", ".join(f"`{value}`" for value in values).replace("<factory>", "{}")
+        return f"{_value(default)}, or a [queue order](#queue-orders)"
+    return ", ".join(map(_value, (default, *others)))
+
+
+def _value(value: Any) -> str:
+    """Return a value of an option as code; that of a factory is an empty mapping."""
+    return f"`{json.dumps(value) if isinstance(value, str) else value}`".replace("<factory>", "{}")
 
 
 PAGES = {
