@@ -35,3 +35,8 @@ def test_every_property_of_every_file_is_described():
 
 def test_a_default_of_zero_is_shown():
     assert "| `--gap` | `0.0` |" in reference.PAGES["reference-cli.md"]()
+
+
+def test_every_bundled_instance_has_a_row():
+    page = (DOCS / "generators.md").read_text(encoding="utf-8")
+    assert {name for name in coalloc.examples() if f"\n| `{name}` |" not in page} == set()

@@ -1,10 +1,4 @@
-"""EASY backfilling: jobs start out of order where that does not delay the first that waits.
-
-It keeps one reservation, for the first job that does not fit: the earliest instant at which the running
-jobs, by their estimates, leave it an allocation. A job behind it starts if it is expected to end by then,
-or uses no processor that the reservation needs. Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001,
-section 2.2. Shortest jobs first among those behind it: Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007.
-"""
+"""EASY backfilling: jobs start out of order where that does not delay the first that waits."""
 
 from __future__ import annotations
 
@@ -31,10 +25,36 @@ CandidateOrder = Literal["queue"] | Order
 
 @dataclass(slots=True)
 class Easy:
-    """EASY backfilling over a queue in some order; ``candidates`` is the order in which others are tried.
+    """EASY backfilling: fill gaps without delaying the first waiting job.
 
-    With ``shapes="ends-first"`` a job of several shapes takes the one that ends first by the estimates. With
-    ``preempt="requeue"`` jobs of larger weight come first, and stop running jobs of smaller weight.
+    1. Jobs start in the order of the queue up to the first that does not fit, the head.
+    2. The head gets a reservation. The estimated ends of the running jobs (those that start now included; overdue ones:
+       now) are visited in order, all processors of one time together, until the rule gives the head an allocation on
+       what is free then. That time is the reservation; what the allocation leaves free is extra.
+    3. Each later job, in the order of ``candidates``, starts now if the rule gives it an allocation on the free
+       processors that is within the extra ones, or if its estimated end is at most the reservation. Where neither
+       holds, the rule is applied again to processors both free and extra. A job that is expected to run past the
+       reservation reduces the extra processors by its allocation.
+
+    No reservation is kept from one pass to the next. On one cluster of equal nodes this is the EASY of the literature;
+    ``candidates="spt"`` is its shortest job backfilled first (SJBF). Sources: Mu'alem and Feitelson, IEEE TPDS 12(6),
+    2001, section 2.2; SJBF: Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007.
+
+    Parameters
+    ----------
+    queue_order
+        Order of the queue.
+    candidates
+        Order in which jobs are tried that may pass the head.
+    allocation
+        Allocation rule.
+    scope
+        Where the tasks of one job may be.
+    shapes
+        Mode of a moldable job: its first, or the one that ends first by the estimates.
+    preempt
+        Whether jobs of larger ``weight`` come first, and stop running jobs of smaller weight, which start anew
+        (docs/simulation.md#preemption).
     """
 
     supported_features: ClassVar[frozenset[str]] = INTERRUPTED

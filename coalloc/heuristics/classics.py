@@ -1,9 +1,4 @@
-"""The classic list policies: an order of the queue, started from its head or with gaps filled.
-
-FCFS, SJF, BJF, SPT and LPT take jobs from the head of the ordered queue and stop at the first that does
-not fit; with ``skip`` that job is passed over, which on the order of arrival is FPFS. Source: thesis,
-sections 3.1.1 and 3.1.3.3; errata 8 and 12.
-"""
+"""The classic list policies."""
 
 from __future__ import annotations
 
@@ -24,7 +19,23 @@ from coalloc.simulator.policy import INTERRUPTED, Start, State
 
 @dataclass(slots=True)
 class ListPolicy:
-    """Starts the jobs of an ordered queue; see :mod:`coalloc.rules.orders` for the orders."""
+    """List scheduling: start jobs in a configurable order; stop at or skip jobs that do not fit.
+
+    At every pass the queue is ordered, and jobs start from its head, each on the allocation of the rule, up to the
+    first that does not fit. With ``skip`` that one is passed over and the rest is tried. Source: thesis, sections 3.1.1
+    (Algorithm 1) and 3.1.3.3; errata 8 and 12.
+
+    Parameters
+    ----------
+    queue_order
+        Order of the queue.
+    skip
+        Pass over a job that does not fit, instead of stopping there.
+    allocation
+        Allocation rule.
+    scope
+        Where the tasks of one job may be: anywhere, in one cluster, on one node.
+    """
 
     supported_features: ClassVar[frozenset[str]] = INTERRUPTED
     queue_order: Order = "fcfs"

@@ -1,7 +1,4 @@
-"""Conservative backfilling: every job has a reservation, and jobs start out of order where that delays none.
-
-Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2.1.
-"""
+"""Conservative backfilling: every job has a reservation, and jobs start out of order where that delays none."""
 
 from __future__ import annotations
 
@@ -134,13 +131,31 @@ class _Places(Spans):
 
 @dataclass(slots=True)
 class Conservative:
-    """Conservative backfilling: every job gets a reservation when it arrives, and never a later one.
+    """Conservative backfilling: fill gaps without delaying any waiting job.
 
-    Jobs that arrive together get theirs in the ``queue_order``. When a job ends before its estimate,
-    each reservation, in the order of ``compression``, moves to the earliest instant at which the others leave
-    room. Jobs that run longer than estimated may push reservations back: all are made again then, in order of
-    start. A time has come when the clock shows it or a later one, to the last digit: there is no tolerance by
-    which a reservation could miss its start.
+    Every job gets a reservation when it arrives, jobs that arrive together in the order of the queue: the earliest time
+    at which the rule gives it an allocation that is free until its estimated end, next to the running jobs (to their
+    estimated ends; overdue: now) and all other reservations. It starts when its reservation has come and its processors
+    are free; times are compared to the last digit.
+
+    - A job ends before its estimated end: each reservation, in the order of ``compression``, is removed and put at the
+      earliest time that the others leave, if that is earlier. A reservation may then stay behind one that moves away
+      after it; the policy wakes up when it comes.
+    - A job is overdue, or a reserved start has passed because of one: all reservations are recomputed in the order of
+      their starts. Only then may one move back.
+
+    Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2.1.
+
+    Parameters
+    ----------
+    queue_order
+        Order of the queue.
+    compression
+        Order in which reservations move forward: of their starts, of arrival (as in the program pyss), or of the queue.
+    allocation
+        Allocation rule.
+    scope
+        Where the tasks of one job may be.
     """
 
     queue_order: Order = "fcfs"

@@ -1,9 +1,4 @@
-"""A broker: it sends each job that arrives to one of several sites, for good, and a local scheduler runs it there.
-
-Every cluster is a site with a queue, processors and a scheduler of its own. A job is assigned before anything else is
-decided at that instant; of simultaneous arrivals each is assigned with those before it counted. Source: two-level
-grid, sections 2.1 and 4; errata 25 to 28 and 36.
-"""
+"""A broker over the clusters of a platform, each of which is a site with a scheduler of its own."""
 
 from __future__ import annotations
 
@@ -51,9 +46,20 @@ class Sites:
 
 @dataclass(slots=True)
 class Grid:
-    """A broker over the clusters of a platform; the strategies are those of :mod:`coalloc.rules.brokering`.
+    """A broker assigns each arriving job to a cluster; every cluster has a local scheduler.
 
-    With ``power_management`` each site is switched on and off as its power states say.
+    A job is assigned before anything else is decided at that time; of simultaneous arrivals each is assigned with those
+    before it counted. docs/grid.md defines the strategies. Source: two-level grid, sections 2.1, 3 and 4; errata 25 to
+    28 and 36.
+
+    Parameters
+    ----------
+    strategy
+        Criterion by which the broker chooses the site of a job.
+    local
+        Scheduler of each site.
+    power_management
+        Whether the sites start up for jobs and go off when they are not needed, as their power states say.
     """
 
     strategy: StrategyName = "MaxAR_v"

@@ -1,8 +1,4 @@
-"""LoRaS: an order of the queue, a selection from it, a limit on nodes and an order of them, each chosen by itself.
-
-It knows shared nodes: it sees what is on each node now, never what is to come. Source: Hanzich et al. (CISNE), section
-2.2 (the policy Flexible); errata 12.
-"""
+"""LoRaS: an order of the queue, a selection from it, a limit on nodes and an order of them, each an option."""
 
 from __future__ import annotations
 
@@ -28,9 +24,23 @@ MIXES: dict[str, tuple[QueueOrder, Selection]] = {
 
 @dataclass(frozen=True, slots=True)
 class Loras:
-    """Launches what is selected from the ordered queue, on the nodes that are admissible, in their order.
+    """Select jobs and nodes in configurable orders; supports time-shared nodes.
 
-    ``mix`` sets order and selection together; without it they are ``"fcfs"`` and ``"first-fit"``.
+    LoRaS sees what is on each node now, never what is to come (docs/time-shared/loras.md). Source: Hanzich et al.
+    (CISNE), section 2.2 (the policy Flexible); errata 12 and 24.
+
+    Parameters
+    ----------
+    queue_order
+        Order in which jobs are looked at; None: ``"fcfs"``, or that of ``mix``.
+    selection
+        Which job is launched next; None: ``"first-fit"``, or that of ``mix``.
+    node_limit
+        What makes a node admissible: a place, memory, or both.
+    node_order
+        Admissible nodes by tasks, by free memory, or without users first.
+    mix
+        Order and selection under the name of the source.
     """
 
     queue_order: Literal[None, "fcfs", "spt", "sjf"] = None

@@ -1,10 +1,4 @@
-"""MESD (Minimum Execution Slowdown): a batch of jobs is planned, then started as planned.
-
-The whole queue is planned at once; jobs that arrive wait until every job of the batch has started. A lone
-job that does not fit is not planned: when processors become free the whole queue is. Planning takes the
-estimated ends of the jobs that run; those overdue are expected now. Where no job fits, it goes on at the
-next instant at which one ends. Source: thesis, section 3.3, Algorithm 2; errata 14 to 18.
-"""
+"""MESD (Minimum Execution Slowdown): a batch of jobs is planned, then started as planned."""
 
 from __future__ import annotations
 
@@ -34,11 +28,54 @@ Release = tuple[float, Processors]
 
 @dataclass(slots=True)
 class Mesd:
-    """MESD; each of its ideas can be left out.
+    r"""Minimum execution slowdown: batches of jobs, next the job with the least slowdown.
 
-    ``slowdown`` is what the choice goes by: the ``"difference"`` to the execution time on the empty
-    platform, or the ``"ratio"``. Without ``second_step`` jobs keep the fastest free processors. With
-    ``shapes="ends-first"`` a job of several shapes is planned in the one that runs shortest where it goes.
+    MESD plans a whole batch of jobs: which is next, and on which processors. It ignores links.
+
+    **Allocation of a job** on given free processors (Algorithm 3):
+
+    1. The fastest: classes by speed, equal ones by cluster, filled in this order. Too few processors: no allocation.
+    2. ``second_step``: where more than one cluster is used, let $g^*$ be the last class filled. Tasks move to the
+       cluster of $g^*$, on free processors of it that are at least as fast as $g^*$, while there are any. They come
+       from the classes of other clusters in the order of step 1, so the fastest are emptied first. The slowest
+       processor stays the slowest; faster processors and links become free (erratum 17).
+
+    **Choice of the next job** (Algorithm 2). Let $Te_j$ be the execution time on the allocation of step 1 on the free
+    processors, $Te^0_j$ that on the whole platform. The next job is the one with the least $Te_j - Te^0_j$
+    (``slowdown="difference"``, erratum 16) or $Te_j/Te^0_j$ (``"ratio"``) among those that fit; of those within
+    $10^{-9}$ of it (or $10^{-12}$ of its size) the one that arrived first.
+
+    **Plan of a batch** $Q$ at time $t$:
+
+    ```
+    free   <- free processors at t
+    events <- (max(t, estimated end), processors) of every running job
+    while Q is not empty:
+        if no job of Q fits free:
+            t <- earliest time of events;  move the processors of all its events to free
+        else:
+            j <- next job;  give it the processors with the lowest numbers of each class of its allocation
+            plan j on them from t;  take them from free;  add (t + Te_j, processors) to events;  Q <- Q - j
+    ```
+
+    The thesis releases "the job that ends first"; jobs that end at one time are released together here.
+
+    **Batch rule** (erratum 18). The whole queue is one batch. While a job of the batch has not started, nothing is
+    planned and arriving jobs wait. Jobs start as their plan is executed, links aside. Once the last has started, the
+    jobs that wait by then are planned, in the same pass. Exception: a queue of one job that does not fit the free
+    processors is not planned. When processors or amounts of a resource next become free, the whole queue is, with what
+    has arrived by then. Jobs that start at the same time hold theirs already.
+
+    Source: thesis, section 3.3; errata 14 to 18.
+
+    Parameters
+    ----------
+    slowdown
+        Comparison with the execution time on the empty platform: seconds more, or times as long.
+    second_step
+        Whether tasks move to the slowest cluster used.
+    shapes
+        Mode of a moldable job: its first, or the one that runs shortest where the job goes.
     """
 
     slowdown: Slowdown = "difference"

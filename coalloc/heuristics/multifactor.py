@@ -1,9 +1,4 @@
-"""The priority of Slurm's plugin priority/multifactor as a queue order: the job with the highest priority is first.
-
-Sources: the pages *Multifactor Priority Plugin* (priority_multifactor) and *Fair Tree Fairshare Algorithm* (fair_tree)
-of Slurm's documentation, https://slurm.schedmd.com. Fair Tree is by R. Cox and L. Morrison; Slurm has it as the default
-since version 19.05. What is simplified stands in docs/policies.md.
-"""
+"""The priority of Slurm's plugin priority/multifactor as a queue order."""
 
 from __future__ import annotations
 
@@ -38,11 +33,113 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Multifactor:
-    """Priority of Slurm's plugin priority/multifactor, as it is every ``calc_period`` seconds.
+    r"""Priority of Slurm's plugin priority/multifactor: age, fair share, job size, partition, QOS.
 
-    The ``weight_...`` are Slurm's PriorityWeight..., times are in s. ``shares`` has the shares of users, and for each
-    account a pair: its own shares, and those of its members. ``partitions`` has priorities by the name of a cluster or
-    a feature that jobs of the partition are restricted to; ``qos`` and ``nice`` are numbers by job or by user.
+    ``queue_order="multifactor"``, or with options ``queue_order={"order": "multifactor", "weight_age": 500}``. The job
+    with the highest priority is first. At a time $t$, $w_j$ after its arrival, a job of $\tau_j$ tasks has the priority
+
+    $$P_j = \lfloor W_a A_j + W_f F_{u(j)} + W_s S_j + W_p Q_j + W_q O_j - N_j \rfloor, \quad \text{at least } 1$$
+
+    | symbol | factor, 0 to 1 | weight |
+    |---|---|---|
+    | $A_j$ | age: $\min(1, w_j / m)$ with $m$ s of ``max_age`` | ``weight_age`` |
+    | $F_u$ | fair share of user $u$: Fair Tree, below | ``weight_fair_share`` |
+    | $S_j$ | size: $\tau_j / N$ of $N$ processors; with ``favor_small`` $(N - \tau_j + 1)/N$ | ``weight_job_size`` |
+    | $Q_j$ | priority of the partition in ``partitions``, divided by the highest | ``weight_partition`` |
+    | $O_j$ | number of the job or of its user in ``qos``, divided by the highest | ``weight_qos`` |
+    | $N_j$ | nice: number of the job or of its user in ``nice``, without weight | |
+
+    **Fair Tree.** $U_u$ is the usage of a user: processor seconds of ended and running jobs, each of which counts
+    $2^{-a/h}$ at an age of $a$ seconds with $h$ s of ``half_life``. The usage of an account is the sum of its members.
+    A member $i$ of an account has the level fair share
+
+    $$LF_i = \frac{s_i / \sum_k s_k}{U_i / \sum_k U_k}$$
+
+    over the members $k$ of the account; without usage it is infinite, without shares 0. The tree is visited from the
+    root, members with the largest $LF$ first; users get the ranks $n, n-1, \dots, 1$ of $n$ users as they are reached,
+    and $F_u$ is the rank over $n$. Equal users have equal ranks; the members of equal accounts are one list; a user has
+    the rank of the best user of an account with the same $LF$.
+
+    Sources: the pages [Multifactor Priority Plugin](https://slurm.schedmd.com/priority_multifactor.html) and
+    [Fair Tree Fairshare Algorithm](https://slurm.schedmd.com/fair_tree.html) of Slurm's documentation (Fair Tree: R.
+    Cox and L. Morrison). The weights are those of the example there, times the defaults of slurm.conf. Simplified:
+
+    - Jobs have no account, partition, QOS or nice value of their own: the options say what they are. A user belongs to
+      one account; users without shares are members of the root with one share.
+    - Usage is processor seconds, without TRESBillingWeights, and decays continuously, not in steps of ``calc_period``.
+      It begins with the run.
+    - A user who arrives between two computations has $F = 1$ until the next. Age counts from the arrival, also for a
+      job that waits for others.
+    - The size factor counts processors, Slurm's the mean of nodes and CPUs. No association, site and TRES factors; no
+      PriorityTier.
+
+    Parameters
+    ----------
+    weight_age
+        PriorityWeightAge.
+    weight_fair_share
+        PriorityWeightFairshare.
+    weight_job_size
+        PriorityWeightJobSize.
+    weight_partition
+        PriorityWeightPartition.
+    weight_qos
+        PriorityWeightQOS.
+    max_age
+        PriorityMaxAge: wait from which the age factor is 1, s.
+    half_life
+        PriorityDecayHalfLife: time after which used processor seconds count half, s.
+    calc_period
+        PriorityCalcPeriod: priorities are those of the first decision at or after each multiple, s.
+    favor_small
+        PriorityFavorSmall: small jobs have the higher size factor.
+    shares
+        Fairshare of associations, ``{"physics": [2, {"ann": 1, "bob": 1}], "eve": 1}``: an account with its shares and
+        members, and a user.
+    partitions
+        PriorityJobFactor by name; a job is of the first partition that it names in ``eligible`` or ``requires``.
+    qos
+        Priority of a QOS, by job id, else by user.
+    nice
+        ``--nice``, by job id, else by user.
+
+    Examples
+    --------
+    One processor, only fair share, no decay to speak of; shares of 2.5 for ann and 1 for bob. Both have run for 100 s
+    when, at 200 s, two more of each wait, of 100 s each. $LF$ of ann is $(2.5/3.5)/(1/2) = 1.43$, of bob
+    $(1/3.5)/(1/2) = 0.57$: ann is next. At 300 s 1.07 and 0.86: ann again. At 400 s 0.95 and 1.14: bob.
+
+    >>> import coalloc
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+    >>> weights = dict.fromkeys(
+    ...     ("weight_age", "weight_job_size", "weight_partition"), 0
+    ... )
+    >>> times = {"half_life": 1e12, "calc_period": 1}
+    >>> order = {
+    ...     "order": "multifactor",
+    ...     **weights,
+    ...     **times,
+    ...     "shares": {"ann": 2.5, "bob": 1},
+    ... }
+    >>> arrivals = {
+    ...     "A1": 0.0,
+    ...     "B1": 100.0,
+    ...     "B2": 110.0,
+    ...     "B3": 110.0,
+    ...     "A2": 120.0,
+    ...     "A3": 120.0,
+    ... }
+    >>> users = {"A": "ann", "B": "bob"}
+    >>> jobs = [
+    ...     Job(name, 1, 100.0, arrival=time, user=users[name[0]])
+    ...     for name, time in arrivals.items()
+    ... ]
+    >>> platform = Platform(
+    ...     [Cluster("C1", [NodeGroup(1, power=1.0)], link_bandwidth=1.0)]
+    ... )
+    >>> run = coalloc.simulate(Instance(platform, jobs), "easy", queue_order=order)
+    >>> print(sorted((placement.start, placement.job) for placement in run.schedule))
+    [(0.0, 'A1'), (100.0, 'B1'), (200.0, 'A2'), (300.0, 'A3'), (400.0, 'B2'), (500.0, 'B3')]
     """
 
     weight_age: NonNegative = 1000.0

@@ -1,8 +1,4 @@
-"""List policies for jobs that each run on one node: the baselines of the PCBE experiments.
-
-The queue is taken in order, up to the first job that fits no node; each job takes the first node, in a
-fixed order of the nodes, that has room. Source: PCBE, Tables 4.1 and 4.2; errata 20 and 22.
-"""
+"""List policies for jobs that each run on one node: the baselines of the PCBE experiments."""
 
 from __future__ import annotations
 
@@ -52,7 +48,18 @@ NEED_WATTS = ("low-power", "high-power")
 
 @dataclass(slots=True)
 class NodeList:
-    """Starts the jobs of an ordered queue, each on the first node with room, up to the first that fits none."""
+    """Jobs in order, each on the first node with enough free cores; stop at the first job without one.
+
+    Equal nodes are in the order of the platform. Source: PCBE, Tables 4.1 and 4.2; errata 20 and 22.
+
+    Parameters
+    ----------
+    job_order
+        Jobs by arrival, or by estimate.
+    node_order
+        Nodes by name as text (C1/0, C1/1, C1/10, C1/2), by effective speed, or by the watts of the node with all cores
+        busy.
+    """
 
     job_order: JobOrder = "first"
     node_order: NodeOrder = "first"

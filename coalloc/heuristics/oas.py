@@ -1,13 +1,4 @@
-"""OAS (Ordering and Allocation Strategy) over time: a rolling horizon over the head of the queue.
-
-Whenever something new is known (a job arrived, ended at another time than estimated, or should have ended) and a job
-could start, the first jobs of the queue are planned, from now on and beside the running jobs until their estimated
-ends, so that the last of them ends first. Jobs start as planned (:mod:`coalloc.heuristics.plans`), no link saturates,
-and memory suffices.
-
-A plan is the best list schedule, improved by simulated annealing within a budget of work: runs repeat, unlike
-those of a solver that a clock stops. Source: thesis, section 3.2; errata 5.
-"""
+"""OAS (Ordering and Allocation Strategy) over time: a rolling horizon over the head of the queue."""
 
 from __future__ import annotations
 
@@ -36,12 +27,35 @@ from coalloc.solvers.search.list_annealing import improve
 
 @dataclass(slots=True)
 class Oas:
-    """OAS as a policy.
+    """Ordering and allocation: reschedule the head of the queue at every event to minimise the makespan.
 
-    ``window`` is how many jobs of the queue are planned, in order of arrival; None plans the whole queue.
-    ``slot`` is that of the plans: seconds, a share of the mean estimate of these jobs such as ``"50%"``,
-    or None for continuous time. ``work_limit`` is the number of jobs that the simulated annealing of a decision
-    may place.
+    OAS is a rolling horizon: the first jobs of the queue are planned with the least makespan, with strict links.
+
+    - Planning takes place in a pass with news: a job came into the window, ended at another time than estimated, or is
+      overdue. It does not where every job of the window has more tasks than processors are free: none could start.
+    - The window is the first ``window`` waiting jobs; jobs that come into it as others start are planned in the same
+      pass. They have their estimates and arrival 0 in the plan; running jobs end at their estimated ends, overdue ones
+      in 1 s.
+    - A plan is the best serial schedule of the orders ``fcfs``, ``sjf``, ``bjf``, ``spt``, ``lpt`` and
+      ``largest-area``, improved by simulated annealing. Its jobs start as their plan is executed.
+
+    Annealing of ``work_limit`` / (jobs in the window) lists ends early where the makespan meets the bound of longest
+    job and packing. No clock and no exact solver: the same seed gives the same run. On small instances this reaches the
+    optimum that ``coalloc.solve`` proves, without a guarantee.
+
+    No reservation outlives its plan: a job may be delayed for as long as others arrive that fit better. A run passes
+    ``check(instance, schedule)`` with strict links: a job that would saturate a link waits. A job that saturates a link
+    wherever it runs is an error as soon as it would be planned. Source: thesis, section 3.2; errata 5.
+
+    Parameters
+    ----------
+    window
+        How many jobs of the queue are planned at once, in order of arrival; None: all.
+    slot
+        Length of the slots of plans, to which durations and rests are rounded up: seconds, or a percentage of the mean
+        estimate of the queue such as ``"50%"``; None: continuous time.
+    work_limit
+        Jobs that the simulated annealing of a decision places at most.
     """
 
     window: Count | None = 50

@@ -1,7 +1,22 @@
-"""Starts beside windows, and jobs that are to start later: what is free now may not stay free until a job ends.
+"""Starts next to maintenance windows and reservations, where free processors may not stay free until a job ends.
 
-Policies that look at one instant where nothing is to come but ends of jobs look here at all until the estimated end of
-each job. Jobs that have run longer than estimated are expected to end in a moment, and hold what they hold now.
+Every policy but ``loras`` and ``grid`` respects maintenance windows and advance reservations. A job fits at a time t on
+what is free from t to its expected end: running jobs hold their processors to their estimated ends (overdue ones a
+moment longer), windows and reservations what they take. The allocation rule is applied to what is free at t; if its
+choice is not free until the end of the job, it is applied again to what is, until it finds an allocation or none.
+
+| policy | behaviour |
+|---|---|
+| list policies | start jobs that fit now |
+| ``easy`` | the head gets the earliest time at which it fits; a later job starts if it fits now next to that |
+| ``conservative`` | reserves the earliest time at which a job fits |
+| ``mesd`` | chooses, at each time of its plan, among the jobs that fit then |
+| ``oas`` | windows and reservations are part of the planned problem |
+| ``pas`` | gives a job no class that is unavailable before its estimated end; placed again it counts as unproved |
+| ``pcbe``, ``node-list`` | look at nodes on which the job fits |
+| plans | a job starts only if it fits; otherwise it waits, and its processors with it |
+
+A running job of the instance that starts later is in ``state.closings``, not in ``state.running``, also while it runs.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""PAS (Package Allocation Strategy) over time: at every decision a package is selected, and placed as a whole.
-
-The package is what fits by count from the head of the ordered queue; PAS, CBS or JPR places it on the free
-processors, PAS so that no link saturates beside the jobs that run. A package that fits by count but not by
-links, or memory, loses the job selected last; a single one that does not fit waits. Source: thesis, section 3.1; errata
-8 and 11.
-"""
+"""PAS (Package Allocation Strategy): the jobs that start together are placed together."""
 
 from __future__ import annotations
 
@@ -56,11 +50,38 @@ def _late(mode: Mode, open_for: Sequence[float]) -> list[int]:
 
 @dataclass(slots=True)
 class Pas:
-    """PAS; ``allocation`` is the model that places a package, ``selection`` the order in which jobs join it.
+    r"""Package allocation strategy: start as many jobs as fit together, allocated by PAS, CBS or JPR.
 
-    ``skip`` passes over jobs that do not fit by count, which on the order of arrival is ``fpfs``.
-    ``work_limit`` is the number of allocations of jobs that a decision may try; where that is not enough
-    for a proof, the best package so far is taken, and the decision counted as unproven.
+    At every pass:
+
+    1. **Selection** (equation (3.2), Algorithm 1, erratum 8). Jobs join the package, in the order ``selection``, as
+       long as the sum of their tasks is at most the number of free processors; the first that does not fit ends the
+       selection. With ``skip``, and with ``selection="fpfs"`` (``fcfs`` with ``skip``), it is passed over.
+    2. **Allocation.** All jobs of the package are placed on the free processors at once, to start now, by a package
+       model: ``"pas"`` minimises the sum of the $Te_j$ such that no link is saturated, the loads of the running jobs
+       included; ``"cbs"`` and ``"jpr"`` ignore links.
+    3. **Links.** If the package fits by count but not by links or memory, the job selected last leaves it and step 2 is
+       repeated. A single job that does not fit waits. On an empty platform it would never start: that is an error which
+       names the job and the link.
+
+    Branch and bound (docs/mathematics/packages.md) places the package and proves it optimal, or that there is none. No
+    clock: runs repeat. Where ``work_limit`` is too little for a proof, the best package found is taken, or the package
+    counts as one that does not fit. Either way ``run.metrics["decisions_unproven"]`` counts the decision. With
+    ``"pas"`` a run passes ``check(instance, schedule)`` with strict links.
+
+    Source: thesis, section 3.1; errata 7, 8 and 11.
+
+    Parameters
+    ----------
+    selection
+        Order in which jobs join a package.
+    skip
+        Pass over a job that does not fit by count.
+    allocation
+        Model that places a package.
+    work_limit
+        Allocations of jobs that a decision tries at most: half of what is left in each attempt of step 3, but at least
+        one for each job of an attempt.
     """
 
     selection: Selection = "fcfs"

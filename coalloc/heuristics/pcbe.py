@@ -1,9 +1,4 @@
-"""PCBE: a greedy policy for energy, or for energy times delay, of jobs that each run on one node.
-
-All waiting jobs are tried in the order of what their users expect them to consume, none blocks the others;
-each takes the node on which it is estimated to consume least (or most). Jobs that have waited for long come
-first. Source: PCBE, sections 3.1 and 3.2, algorithms 1 and 2, codes 3.1 to 3.6; errata 19.
-"""
+"""PCBE: a greedy policy for energy, or for energy times delay, of jobs that each run on one node."""
 
 from __future__ import annotations
 
@@ -72,7 +67,37 @@ def nodes_of(classes: Sequence[NodeClass]) -> Nodes:
 
 @dataclass(slots=True)
 class Pcbe:
-    """PCBE over all waiting jobs; ``starvation`` is the wait after which a job comes first, s."""
+    r"""Greedy for energy or the energy-delay product: each job on its best single node.
+
+    At each pass:
+
+    1. The queue is ordered by the users' expectation: ``energy_estimate`` (J per task) times tasks, for EDP times the
+       estimate as well. Without a figure it is the estimate times the core watts of the most frugal node (section
+       4.2.2). Ties: order of arrival.
+    2. Jobs that have waited for at least ``starvation`` come before the others, in the same order among themselves.
+    3. All are tried; none that does not fit blocks those behind it.
+    4. A job takes, among the nodes with enough free cores, the one with the least (``high-first``: the most) estimated
+       energy
+
+       $$E_{jn} = T_{jn} \left( \tau_j P^{core}_n + \frac{P^{static}_n}{J_n + 1} \right)$$
+
+       with the expected time $T_{jn} = p'_j / \Gamma_n$ and $J_n$ the jobs that run there, those just started included;
+       for EDP $E_{jn} T_{jn}$. Equal estimates (to 1e-9) go to the first node of the platform.
+
+    Source: PCBE, sections 3.1 and 3.2, algorithms 1 and 2, codes 3.1 to 3.6; errata 19. docs/energy.md has the energy
+    model.
+
+    Parameters
+    ----------
+    criterion
+        Estimate of a job on a node: joules, or joules times seconds.
+    job_order
+        Jobs by what their users expect them to consume.
+    node_order
+        Nodes by what a job is estimated to consume there.
+    starvation
+        Wait after which a job comes first, s.
+    """
 
     criterion: Criterion = "energy"
     job_order: EnergyOrder = "low-first"

@@ -1,9 +1,16 @@
-"""Carrying out a plan: planned processors and the order on each are kept, jobs start as soon as they can.
+r"""Execution of a plan: planned processors and the order on each are kept, jobs start as soon as they can.
 
-Real ends may differ from planned ones. A job starts once its processors are free and no job before it in
-the plan still waits for one of them; where links count, once it saturates none, with the jobs before it
-that still wait counted as if they ran. If jobs end as planned none therefore starts later than planned.
-Source: thesis, section 3.3.1; errata 5 and 18.
+MESD and OAS plan processors and an order; real ends may differ from planned ones. A plan is a list in the order of
+planned starts (MESD: in which jobs were chosen). At every pass the list is visited once. A job $j$ starts if all its
+processors are free and none is planned for an earlier job of the list that has not started. OAS also requires, for
+every link $k$ that $j$ loads,
+
+$$\sum_{i \text{ running}} BW_{ik} + \sum_{i \text{ before } j,\ \text{not started}} BW_{ik} + BW_{jk} \le MBW_k$$
+
+So a planned job may start earlier than planned, never at the cost of one before it. If all jobs end as planned or
+earlier, none starts later than planned. *Proof.* At its planned start $s_j$ all jobs before it have started (by
+induction). Those that still run also run at $s_j$ in the plan, and a later job that started early has left capacity on
+the links for all that were before it and had not started. ∎ Source: thesis, section 3.3.1; errata 5 and 18.
 """
 
 from __future__ import annotations

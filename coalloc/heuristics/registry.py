@@ -34,10 +34,13 @@ from coalloc.system.plugins import Registry, home_of
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A policy or order with a name: its type (``module:class``), what it does, and options that the name decides."""
+    """A policy or order with a name: its type (``module:class``), and options that the name decides.
+
+    ``about`` is its summary where that is not the first paragraph of the docstring of the type.
+    """
 
     home: str
-    summary: str
+    about: str = ""
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -50,6 +53,11 @@ class Entry:
         """The type of the policy, of the broker or of the order."""
         found: type[Any] = attrgetter(self.home.partition(":")[2])(importlib.import_module(self.module))
         return found
+
+    @property
+    def summary(self) -> str:
+        """One sentence on the policy or order."""
+        return self.about or inspect.cleandoc(self.make.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
 
     @property
     def options(self) -> dict[str, Any]:
@@ -103,32 +111,26 @@ ORDERING = "key(state) and changes_every"
 
 BUILTIN: Mapping[str, Entry] = {
     "fcfs": _listed(
-        "fcfs", "first come, first served: start jobs in arrival order; stop at the first that does not fit"
+        "fcfs", "First come, first served: start jobs in arrival order; stop at the first that does not fit."
     ),
-    "sjf": _listed("sjf", "smallest job first, by tasks"),
-    "bjf": _listed("bjf", "biggest job first, by tasks"),
+    "sjf": _listed("sjf", "Smallest job first, by tasks."),
+    "bjf": _listed("bjf", "Biggest job first, by tasks."),
     "fpfs": _listed(
-        "fcfs", "fit processors, first served: start jobs in arrival order; skip those that do not fit", skip=True
+        "fcfs", "Fit processors, first served: start jobs in arrival order; skip those that do not fit.", skip=True
     ),
-    "spt": _listed("spt", "shortest processing time first, by requested walltime"),
-    "lpt": _listed("lpt", "longest processing time first, by requested walltime"),
-    "easy": Entry(".backfilling:Easy", "EASY backfilling: fill gaps without delaying the first waiting job"),
-    "conservative": Entry(
-        ".conservative:Conservative", "conservative backfilling: fill gaps without delaying any waiting job"
-    ),
-    "slurm": Entry(".slurm:Slurm", "Slurm: strictly by priority at every event, conservative backfilling at intervals"),
-    "mesd": Entry(".mesd:Mesd", "minimum execution slowdown: batches of jobs, next the job with the least slowdown"),
-    "pas": Entry(".pas:Pas", "packages: start as many jobs as fit together, allocated by PAS, CBS or JPR"),
-    "oas": Entry(
-        ".oas:Oas", "ordering and allocation: reschedule the head of the queue at every event to minimise the makespan"
-    ),
-    "pcbe": Entry(".pcbe:Pcbe", "greedy for energy or the energy-delay product: each job on its best single node"),
-    "node-list": Entry(
-        ".node_list:NodeList", "jobs in order, each on the first node with room; stop at the first job without one"
-    ),
-    "loras": Entry(".loras:Loras", "select jobs and nodes in configurable orders; supports time-shared nodes"),
-    "list": Entry(".classics:ListPolicy", "start jobs in a configurable order; stop at or skip jobs that do not fit"),
-    "grid": Entry(".grid:Grid", "a broker assigns each arriving job to a cluster; every cluster has a local scheduler"),
+    "spt": _listed("spt", "Shortest processing time first, by requested walltime."),
+    "lpt": _listed("lpt", "Longest processing time first, by requested walltime."),
+    "easy": Entry(".backfilling:Easy"),
+    "conservative": Entry(".conservative:Conservative"),
+    "slurm": Entry(".slurm:Slurm"),
+    "mesd": Entry(".mesd:Mesd"),
+    "pas": Entry(".pas:Pas"),
+    "oas": Entry(".oas:Oas"),
+    "pcbe": Entry(".pcbe:Pcbe"),
+    "node-list": Entry(".node_list:NodeList"),
+    "loras": Entry(".loras:Loras"),
+    "list": Entry(".classics:ListPolicy"),
+    "grid": Entry(".grid:Grid"),
 }
 """The policies of coalloc by name."""
 
@@ -137,7 +139,7 @@ def _adopted(kind: type, wanted: str, found: Any, point: EntryPoint) -> Entry:
     """Return the entry of a policy, broker or order of an installed package; raise where it is none."""
     if not inspect.isclass(found):
         raise TypeError(f"must be a class, got {picture_of(found)}")
-    entry = Entry(home_of(point), inspect.cleandoc(found.__doc__ or "").partition("\n\n")[0].replace("\n", " "))
+    entry = Entry(home_of(point))
     lacking = [option for option, default in entry.options.items() if default is inspect.Parameter.empty]
     if lacking:
         raise TypeError(f"each option must have a default, got none for {', '.join(lacking)}")
@@ -156,7 +158,7 @@ POLICIES = Registry(
 """Every policy by name."""
 
 ORDERS = Registry(
-    {"multifactor": Entry(".multifactor:Multifactor", "priority of Slurm: age, fair share, job size, partition, QOS")},
+    {"multifactor": Entry(".multifactor:Multifactor")},
     {"coalloc.queue_orders": partial(_adopted, QueueOrder, f"is no queue order: it must have {ORDERING}")},
 )
 """Every queue order that sees the state, by name."""

@@ -1,10 +1,4 @@
-"""Scheduling as Slurm does it: strictly by priority at every event, and backfilling at intervals.
-
-Sources: the page *Scheduling Configuration Guide* (sched_config) and the manual page slurm.conf(5),
-``SchedulerParameters``, of Slurm's documentation, https://slurm.schedmd.com. A cycle of backfilling is conservative: it
-plans jobs in the order of the queue, each at its earliest start beside those before it, and keeps nothing afterwards.
-What is simplified stands in docs/policies.md.
-"""
+"""Scheduling as Slurm does it: strictly by priority at every event, and backfilling at intervals."""
 
 from __future__ import annotations
 
@@ -61,9 +55,52 @@ class Free:
 
 @dataclass(slots=True)
 class Slurm:
-    """Slurm's main scheduler, and its plugin sched/backfill every ``bf_interval`` seconds.
+    """Slurm: strictly by priority at every event, conservative backfilling at intervals.
 
-    The options ``bf_...`` are those of slurm.conf in its units: seconds, but minutes for ``bf_window``.
+    1. Main scheduler, at every pass: jobs start in the order of the queue. Once one does not fit, no job behind it in
+       its partition starts. A partition is the jobs with the same ``eligible`` and ``requires``.
+    2. Backfilling, in passes at multiples of ``bf_interval``, after the main scheduler. Running jobs are expected to
+       end at their estimated ends, rounded up to a multiple of ``bf_resolution``; overdue ones at the next multiple.
+       The first ``bf_max_job_test`` waiting jobs, of each user at most ``bf_max_job_user``, are planned in the order of
+       the queue: each at the earliest time at which the rule gives it an allocation that is free for its expected time,
+       rounded up to ``bf_resolution``, next to the jobs planned before it. A job planned for now starts. One that would
+       start ``bf_window`` minutes from now or later has no place in the plan. Nothing is kept for the next cycle.
+
+    The policy wakes up at the multiples of ``bf_interval`` at which a cycle may start a job that it could not start
+    before. The starts are those with a cycle at every multiple.
+
+    Sources: the [Scheduling Configuration Guide](https://slurm.schedmd.com/sched_config.html), whose defaults these
+    are, and ``SchedulerParameters`` in [slurm.conf](https://slurm.schedmd.com/slurm.conf.html). Simplified:
+
+    - Scheduling takes no time. So ``bf_continue``, ``bf_max_time``, ``bf_yield_interval``, ``max_sched_time`` and
+      ``defer`` have no effect, and are no options.
+    - The main scheduler considers all jobs at every event, as if ``default_queue_depth`` were large.
+    - A job is in one partition, without PriorityTier or limits per partition; ``bf_max_job_part`` and
+      ``bf_max_job_start`` are 0.
+    - A plan reserves processors, Slurm's whole nodes. No preemption; moldable jobs run in their first mode.
+
+    *Example.* Two processors; A has one until 100 s. B, for both, arrives at 5 s, C (1 processor, 40 s) at 6 s, D (1
+    processor, 80 s) at 7 s; ``bf_resolution=10``. B blocks the queue until the cycle at 30 s. There B is planned for
+    100 s, C from 30 s to 70 s: it starts. D does not fit before B, at 30 s as at 90 s. B starts at 100 s, D at 150 s.
+
+    Parameters
+    ----------
+    queue_order
+        Order of the queue; ``"multifactor"`` is Slurm's priority.
+    bf_interval
+        Time between two cycles of backfilling, s.
+    bf_window
+        How far ahead a cycle plans, min.
+    bf_resolution
+        Step to which a cycle rounds up ends and durations, s; 0: none.
+    bf_max_job_test
+        Maximum number of jobs that a cycle looks at.
+    bf_max_job_user
+        Maximum number of jobs of one user that a cycle looks at; 0: no limit.
+    allocation
+        Allocation rule.
+    scope
+        Where the tasks of one job may be.
     """
 
     supported_features: ClassVar[frozenset[str]] = INTERRUPTED

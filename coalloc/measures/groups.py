@@ -79,6 +79,9 @@ def metrics_by(
 ) -> pd.DataFrame:
     """Compute the metrics of groups of jobs: by user, by job size or by hour of the week.
 
+    Each group that has jobs is a row, with the metrics of jobs as columns. Numbers of jobs, processor-seconds,
+    execution and response times add up to those of all jobs.
+
     Parameters
     ----------
     instance : Instance
@@ -93,9 +96,10 @@ def metrics_by(
     before : float or None, default None
         Only jobs with ``arrival < before``, s. None: no limit.
     epoch : float or None, default None
-        For ``"hour"``: Unix time of time 0, s, as in the header of a trace. None: a Monday 0:00 UTC.
+        For ``"hour"``: Unix time of time 0, s, as in the header of a trace (``UnixStartTime``) whose arrivals are not
+        shifted. None: a Monday 0:00 UTC.
     time_zone : str or None, default None
-        For ``"hour"``: time zone of the site, such as ``"Europe/Stockholm"``. None: UTC.
+        For ``"hour"``: time zone of the site, such as ``"Europe/Stockholm"``, with its summer time. None: UTC.
 
     Returns
     -------

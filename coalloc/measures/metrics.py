@@ -1,13 +1,12 @@
-"""What a schedule is worth: every metric with its definition.
+"""Metrics of schedules, each with its unit, its definition and the function that computes it.
 
-:data:`METRICS` names each metric, its unit, its definition as the documentation prints it, and the function that
-computes it. In the definitions j runs over the placed jobs, r_j is the arrival, s_j the start, f_j the start of its
-first run (s_j, unless j was interrupted), e_j the end, Tb_j the base time, m_j the number of processors, w_j the weight
-and due_j the due date of job j; Te_j = e_j - s_j. Time runs from a to b: from the origin (the earliest arrival, or 0
-where jobs run already) to the last end of a placement, or over a window of that. Sums, means, maxima and percentiles
-over nothing are 0. Source: thesis, sections 3.1.3 and 3.2.2; errata 13.
-
-Metrics of jobs are computed for any number of groups of jobs at once; all jobs are one group.
+j runs over the placed jobs: ``r_j`` is the arrival, ``s_j`` the start, ``f_j`` the start of the first run (``s_j``,
+unless the job was interrupted), ``e_j`` the end, ``Te_j = e_j - s_j``, ``Tb_j`` the reference run time, ``m_j`` the
+number of processors held, ``u_j`` the user, ``w_j`` the weight and ``due_j`` the due date. Time runs from ``a`` to
+``b``: from the origin, which is the earliest arrival or 0 where jobs run already, to the last end of a placement, or
+over an interval of that. Jobs that the schedule does not place count nowhere. Jobs that run already use processors,
+links and power; they are measured as jobs nowhere. Sums, means, maxima and percentiles over nothing are 0. Source:
+thesis, sections 3.1.3 and 3.2.2; errata 13.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Metrics by name. Times are in s, shares from 0 to 1.
+        Metrics by name, which docs/metrics.md defines. Times are in s, shares from 0 to 1.
 
     Raises
     ------
@@ -125,7 +124,9 @@ def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
 
     Notes
     -----
-    docs/metrics.md defines every metric. Source: thesis, sections 3.1.3 and 3.2.2; errata 13.
+    The mean queue length is Little's law: waiting jobs over time are waits over
+    jobs. ``SimulationResult.metrics`` also has ``decision_time_mean`` and ``decision_time_max``, s: the CPU time of the
+    policy per pass in which jobs waited.
 
     Examples
     --------
@@ -146,8 +147,10 @@ def metrics_of(
 ) -> dict[str, float]:
     """Compute the metrics of the jobs that arrive in an interval, and of the platform in that time.
 
-    An interval leaves out the warm-up and the cool-down of a run. Jobs that arrive outside are not measured, but they
-    hold processors and load links. There is no makespan of an interval.
+    Jobs with ``after <= r_j < before`` are measured, and the platform from ``a = max(after, origin)`` to
+    ``b = min(before, last end)``. An interval leaves out the warm-up, in which the platform fills, and the cool-down,
+    in which nothing arrives any more. Jobs that arrive outside are not measured, but they hold processors and load
+    links. There is no makespan of an interval.
 
     Parameters
     ----------
@@ -286,8 +289,10 @@ def maximum(column: Column) -> Floats:
 def percentile(column: Column, percent: float) -> Floats:
     """Return a percentile of each group.
 
-    That of n values x_1 <= ... <= x_n is at position h = 1 + (n - 1) percent/100, linear between x_floor(h) and the
-    next: R's type 7, and the default of NumPy and pandas. Source: R. J. Hyndman and Y. Fan, Sample quantiles in
+    Notes
+    -----
+    The p-th percentile of n values ``x_1 <= ... <= x_n`` is at position ``h = 1 + (n - 1) p/100``, linear between the
+    two values next to it: the default of R, NumPy and pandas. Source: R. J. Hyndman and Y. Fan, Sample quantiles in
     statistical packages, The American Statistician 50, 1996, definition 7.
     """
     if not len(column.values):

@@ -1,8 +1,6 @@
-"""What a schedule is like at every instant: queue, processors, links, power, as step functions of time.
+"""Queue, processors, links and power of a schedule as step functions of time, each with its definition.
 
-:data:`COLUMNS` names each of them with its unit and its definition, as the documentation prints it: r_j, s_j, f_j,
-e_j, m_j are those of :mod:`coalloc.measures.metrics`. A step begins at an instant at which a job arrives, starts or
-ends, or the power changes; what it says holds until the next. Time runs from the origin to the last end of a placement.
+Symbols are those of :mod:`coalloc.measures.metrics`.
 """
 
 from __future__ import annotations
@@ -109,6 +107,10 @@ def series(
 ) -> pd.DataFrame:
     """Compute queue length, busy processors, link loads and power over time.
 
+    A row begins where a job arrives, starts or ends, or the power changes, from the origin to the last end; times
+    within the time tolerance are one. With ``every`` each row lasts so many seconds, the last perhaps less, and has
+    the means over its time, which keep every integral.
+
     Parameters
     ----------
     instance : Instance
@@ -125,8 +127,7 @@ def series(
     Returns
     -------
     pandas.DataFrame
-        ``start`` and ``end`` of each row (s), then the columns that docs/metrics.md defines. The integral of a column
-        is the sum of its values times ``end - start``.
+        ``start`` and ``end`` of each row (s), then the columns that docs/metrics.md defines.
 
     Raises
     ------
@@ -136,6 +137,12 @@ def series(
     See Also
     --------
     coalloc.plot.series_plot : Draw the series.
+
+    Notes
+    -----
+    The integral of a column is the sum of its values times ``end - start``: that of ``power`` is the energy. Over the
+    whole run the mean of ``queue_length`` is the metric ``queue_length_mean``, and that of ``busy_processors`` is
+    ``utilization`` times the number of processors. A switch with the name of a cluster gets a prime (``load:S'``).
 
     Examples
     --------

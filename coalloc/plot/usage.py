@@ -78,6 +78,8 @@ def series_plot(
 ) -> Figure:
     """Draw queue length, busy processors, link loads and power over time, one panel each.
 
+    Links are the four with the highest peak.
+
     Parameters
     ----------
     instance : Instance

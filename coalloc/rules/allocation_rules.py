@@ -1,9 +1,16 @@
-"""Allocation rules: each maps a job and free counts to an allocation.
+"""Allocation rules: how one job is spread over free processors.
 
-A rule is made for the classes of a platform and a scope, and is a pure function from then on. An :class:`Allocator`
-also keeps the memory of nodes: then what is free is a room, and so is what a job takes
-(:mod:`coalloc.rules.capacity_vectors`). Rules ignore links: what they choose may saturate them. Source: errata 11 and
-12 (the sources do not say how the classics choose nodes; the default is ``fastest-first``).
+A rule ranks the node classes and fills them in that order, each as far as it is free, until all tasks are placed. Of a
+class, the free processors with the lowest numbers are taken. Only processors that the job can use count as free. Where
+a cluster has too little of a resource for all of them, the classes that the rule ranks first within the cluster receive
+it. Rules ignore links. Ties keep the order of the platform. For a job with run times by node feature, the speed of a
+class is that of the job there: the reference run time over its time on the class; so it is for MESD and PCBE.
+
+With scope ``cluster`` or ``node`` the rule is applied to each cluster, or node, alone. The job gets the one on which
+its slowest processor is fastest; of equal ones the first in the order of the rule.
+
+The sources do not say how the classic policies choose nodes (errata 11 and 12); ``first-fit`` is what Figure 3.33 of
+the thesis suggests.
 """
 
 from __future__ import annotations
@@ -28,22 +35,22 @@ Rank = Callable[[Sequence[NodeClass], Sequence[int]], Sequence[Any]]
 
 
 def first_fit(classes: Sequence[NodeClass], _: Sequence[int]) -> Sequence[int]:
-    """Classes as the platform lists them."""
+    """Classes in the order of the platform."""
     return range(len(classes))
 
 
 def fastest_first(classes: Sequence[NodeClass], _: Sequence[int]) -> list[float]:
-    """Classes by effective power; equal ones as the platform lists them."""
+    """Classes by effective speed, the fastest first."""
     return [-node_class.effective_power for node_class in classes]
 
 
 def best_processing(classes: Sequence[NodeClass], free: Sequence[int]) -> list[tuple[float, int]]:
-    """Classes by effective power, as JPR prefers them; of equal ones the most free first."""
+    """Classes by effective speed, the fastest first; of equal ones the most free first, as JPR prefers them."""
     return [(-node_class.effective_power, -count) for node_class, count in zip(classes, free, strict=True)]
 
 
 def fewest_clusters(classes: Sequence[NodeClass], free: Sequence[int]) -> list[tuple[int, int, float]]:
-    """Clusters with most free processors first, as CBS keeps chunks large; their fastest classes first."""
+    """Clusters with most free processors first, for large chunks, as CBS prefers; their fastest classes first."""
     room: dict[int, int] = {}
     for node_class, count in zip(classes, free, strict=True):
         room[node_class.cluster] = room.get(node_class.cluster, 0) + count
@@ -69,7 +76,7 @@ class Allocator:
 
     ``choose(job, room)`` returns what the job takes of a room, processors of each class first, or None;
     ``time(job, counts)`` the job's execution time there if no link saturates, and ``least_time(job)`` that on the
-    fastest class, s.
+    fastest class, s. A room also has memory and resources (:mod:`coalloc.rules.capacity_vectors`).
     """
 
     choose: Choose
@@ -180,11 +187,7 @@ def _where_usable(choose: Choose, vectors: CapacityVectors, order: Order) -> Cho
 
 
 def allocation_rule(name: RuleName, classes: Sequence[NodeClass], scope: Scope = "platform") -> Choose:
-    """Return a rule for these classes and this scope.
-
-    With scope ``cluster`` the job gets the cluster, with ``node`` the node, on which it is fastest; of
-    equal ones the first in the order of the rule.
-    """
+    """Return a rule for these classes and this scope."""
     if len(classes) == 1:
         return lambda job, free: (job.tasks,) if job.tasks <= free[0] else None
 

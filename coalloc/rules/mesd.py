@@ -1,10 +1,4 @@
-"""MESD's two ideas: the allocation of a job in two steps, and which job of a queue is next.
-
-Step 1 takes the fastest free nodes. Step 2 moves tasks of a co-allocated job from faster clusters, which
-do not make it any faster, to the slowest cluster that it uses. Next is always the job that takes least
-longer than it would on the empty platform. Links play no part. Source: thesis, section 3.3, Algorithms 2
-and 3; errata 14 to 17.
-"""
+"""MESD's allocation of a job in two steps, and its choice of the next job (:class:`coalloc.heuristics.mesd.Mesd`)."""
 
 from __future__ import annotations
 

@@ -1,15 +1,27 @@
-"""Queue orders: each is a key function of a few lines over jobs; the least key is first, ties keep the queue as it is.
+"""Queue orders: the job with the least key is first; ties stay in order of arrival.
 
-An order that sees the state of the run is an object that returns such a function (:class:`QueueOrder`), and says for
-how long that holds: what has been put in order stays so until then (:class:`Keys`).
+A job arrives for the scheduler at its arrival, or when the last of its predecessors has ended, if that is later.
+``fcfs`` means this everywhere. Waits and the other keys count from the arrival of the job; F1 to F4 count seconds from
+0 of the clock. ``estimate`` is the estimate of the reference run time (requested walltime), s.
 
-A queue has its jobs in the order in which they arrive for the scheduler: a job that comes after others arrives once
-they have ended. That is ``fcfs``, whatever the arrivals that jobs state.
+The keys of ``wfp3`` and ``unicef`` change while jobs wait: the queue is sorted at every pass. So is one with a custom
+key, a function of the job, as its user describes it, and the clock in seconds. It is accepted wherever the name of an
+order is:
 
-Sources: thesis, section 3.1.3.3, errata 12 (``sjf`` means fewest tasks there, shortest time is ``spt``). WFP3 and
-UNICEF: Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems, IEEE
-Cluster 2009. F1 to F4: Carastan-Santos and de Camargo, Obtaining dynamic scheduling policies with simulation and
-machine learning, SC 2017.
+>>> import coalloc
+>>> def expansion(job, now):
+...     # Largest (wait + estimate) / estimate first
+...     return -(now - job.arrival) / job.estimate
+>>> instance = coalloc.generate("lublin", seed=1, jobs=200)
+>>> run = coalloc.simulate(
+...     instance, "easy", queue_order=expansion, candidates="spt"
+... )
+
+An order that sees usage of users, running jobs and the queue is an object (docs/howto/write-a-policy.md).
+
+Sources: thesis, section 3.1.3.3, errata 12. WFP3 and UNICEF: Tang, Lan, Desai and Buettner, Fault-aware, utility-based
+job scheduling on Blue Gene/P systems, IEEE Cluster 2009. F1 to F4: Carastan-Santos and de Camargo, Obtaining dynamic
+scheduling policies with simulation and machine learning, SC 2017.
 """
 
 from __future__ import annotations
@@ -107,44 +119,70 @@ class QueueOrder(Protocol):
 Order = OrderName | Key | QueueOrder
 """A named order, a custom key, or an order that sees the state."""
 
+
+def sjf(job: Job) -> float:
+    """``tasks``: smallest job first; in other texts "shortest job first" is ``spt``."""
+    return job.tasks
+
+
+def bjf(job: Job) -> float:
+    """``-tasks``: biggest job first."""
+    return -job.tasks
+
+
+def spt(job: Job) -> float:
+    """``estimate``: shortest processing time first."""
+    return job.estimate
+
+
+def lpt(job: Job) -> float:
+    """``-estimate``: longest processing time first."""
+    return -job.estimate
+
+
+def largest_area(job: Job) -> float:
+    """``-tasks * estimate``."""
+    return -job.tasks * job.estimate
+
+
 ORDERS: Mapping[str, KeyOfJob] = {
     "fcfs": lambda job: job.arrival,
-    "sjf": lambda job: job.tasks,
-    "bjf": lambda job: -job.tasks,
-    "spt": lambda job: job.estimate,
-    "lpt": lambda job: -job.estimate,
-    "largest-area": lambda job: -job.tasks * job.estimate,
+    "sjf": sjf,
+    "bjf": bjf,
+    "spt": spt,
+    "lpt": lpt,
+    "largest-area": largest_area,
 }
 """Sort keys that list schedules of jobs in any order begin with, by name of the order."""
 
 
 def wfp3(job: Job, now: float) -> float:
-    """WFP3: minus ``(wait / estimate)**3 * tasks``. Long waits count more for short jobs, and for large ones."""
+    """``-(wait / estimate)**3 * tasks``."""
     return -(((now - job.arrival) / job.estimate) ** 3) * job.tasks
 
 
 def unicef(job: Job, now: float) -> float:
-    """UNICEF: minus ``wait / (log2(tasks) * estimate)``. Small and short jobs are fast; one task counts as two."""
+    """``-wait / (log2(max(2, tasks)) * estimate)``: as published, but one task counts as two."""
     return -(now - job.arrival) / (math.log2(max(2, job.tasks)) * job.estimate)
 
 
 def f1(job: Job) -> float:
-    """F1: ``log10(estimate) * tasks + 870 * log10(arrival)``."""
+    """``log10(estimate) * tasks + 870 * log10(max(1, arrival))``."""
     return math.log10(job.estimate) * job.tasks + 870.0 * _log_arrival(job)
 
 
 def f2(job: Job) -> float:
-    """F2: ``sqrt(estimate) * tasks + 25600 * log10(arrival)``."""
+    """``sqrt(estimate) * tasks + 25600 * log10(max(1, arrival))``."""
     return math.sqrt(job.estimate) * job.tasks + 25_600.0 * _log_arrival(job)
 
 
 def f3(job: Job) -> float:
-    """F3: ``estimate * tasks + 6860000 * log10(arrival)``."""
+    """``estimate * tasks + 6860000 * log10(max(1, arrival))``."""
     return job.estimate * job.tasks + 6_860_000.0 * _log_arrival(job)
 
 
 def f4(job: Job) -> float:
-    """F4: ``estimate * sqrt(tasks) + 530000 * log10(arrival)``."""
+    """``estimate * sqrt(tasks) + 530000 * log10(max(1, arrival))``."""
     return job.estimate * math.sqrt(job.tasks) + 530_000.0 * _log_arrival(job)
 
 
@@ -154,7 +192,7 @@ def _log_arrival(job: Job) -> float:
 
 
 def as_queued(_: Job) -> int:
-    """FCFS: the queue as it is."""
+    """Order of arrival for the scheduler."""
     return 0
 
 

@@ -144,7 +144,7 @@ class View(list[Item]):
 
 @dataclass(slots=True)
 class State:
-    """The state of a simulated run as a policy sees it.
+    r"""The state of a simulated run as a policy sees it.
 
     Attributes
     ----------
@@ -173,7 +173,20 @@ class State:
 
     Notes
     -----
-    docs/simulation.md describes what a policy may know.
+    A policy knows the clock, the waiting jobs in order of arrival, the running jobs with their processors, and the free
+    processors of each node class: all nodes of one cluster with one description. Of a job it knows the tasks, the
+    estimate $p'_j$ of the reference run time (requested walltime), the processing share $\sigma_j$ and the task
+    bandwidth. It does not know true run times, jobs that have not arrived, and whether a link will be saturated.
+
+    The expected time of a job on an allocation with effective speeds $\Gamma_r$ is
+
+    $$Te_j = p'_j\,(\sigma_j\,SP_j + 1 - \sigma_j), \qquad SP_j = \max_{r \text{ used}} 1/\Gamma_r$$
+
+    as if no link were saturated. The estimated end of a running job is its start plus that. A job that runs longer,
+    because the estimate was too low or a link is saturated, is overdue, and may end at any time.
+
+    The engine checks every start. An impossible one is an error, as is a policy that leaves jobs waiting on a platform
+    where nothing runs and nothing is to come. No job is moved; only ``easy`` with ``preempt`` stops jobs.
 
     Examples
     --------

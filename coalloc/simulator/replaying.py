@@ -1,7 +1,4 @@
-"""``replay``: what a schedule is worth in continuous time, with its starts kept or moved left.
-
-Source: errata 5, three makespans of a slotted schedule: ``compacted <= replayed <= slotted``.
-"""
+"""``replay``: what a schedule is worth in continuous time, with its starts kept or moved left."""
 
 from __future__ import annotations
 
@@ -81,7 +78,8 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
 
     Notes
     -----
-    Source: errata 5, the three makespans of a slotted schedule: left-shifted <= replayed <= slotted.
+    The makespans of a slotted schedule are left-shifted <= replayed <= slotted (errata 5), and the optimum in
+    continuous time is at most the first.
 
     Examples
     --------

@@ -82,13 +82,15 @@ class SimulationResult:
     def to_frame(self) -> pd.DataFrame:
         """Return one row per job.
 
+        Columns ``job``, ``tasks``, ``arrival`` (``r_j``), ``start`` (``s_j``), ``end`` (``e_j``), ``wait``
+        (``f_j - r_j``), ``run`` (``Te_j``) and ``response`` (``e_j - r_j``), in s; ``nodes``, the names of the
+        processors held; ``outcome``, ``completed`` or ``killed``; ``shape`` as for a schedule. On time-shared nodes
+        also ``stopped`` (s) and ``mean_share``, the mean of the smallest CPU share of its tasks.
+
         Returns
         -------
         pandas.DataFrame
-            Columns ``job``, ``tasks``, ``arrival``, ``start``, ``end``, ``wait``, ``run``, ``response`` (all s),
-            of an interrupted job the start of its last run and the wait until its first;
-            ``nodes`` and ``outcome``. On time-shared nodes also ``stopped`` (s) and ``mean_share``, the mean of the
-            smallest CPU share of its tasks.
+            The table.
         """
         frame = self.schedule.to_frame()
         jobs = placed_jobs(self.instance, self.schedule)
@@ -110,9 +112,11 @@ class SimulationResult:
 
     @cached_property
     def nodes(self) -> pd.DataFrame:
-        """Table with one row per node: name, cluster, effective speed, busy time (s), and its share of the makespan.
+        """Table with one row per node.
 
-        On time-shared nodes also the time for which local users were active before the last end, s.
+        Columns ``node``, ``cluster``, ``effective_power``, ``busy`` (time during which at least one of its processors
+        is held, s) and ``busy_share`` (of the makespan; 0 where that is 0). On time-shared nodes also the time for
+        which local users were active before the last end, s.
         """
         import pandas as pd
 

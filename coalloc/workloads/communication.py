@@ -1,7 +1,17 @@
-"""Communication of the tasks of a synthetic job: bisection bandwidth, and the most that links can bear.
+"""Communication of sampled jobs: bisection bandwidth, and the most that links can bear.
 
-The thesis sets a workload's communication by the bisection bandwidth BSBW, the load of a link that
-splits a job into two equal halves. Source: thesis, section 3.1.3.1 and Table 3.2.
+The bisection bandwidth BSBW of a job, GB/s, is the load of a link with half of its tasks on either side. The task
+bandwidth PTBW of a job of n tasks follows from it:
+
+    PTBW = 1000 * BSBW * 4 (n - 1) / n**2        MB/s
+
+(thesis, section 3.1.3.1 and Table 3.2, where it is PNBW). A link with t of the tasks on one side has the load
+``t * PTBW * (n - t) / (n - 1)``: an even split loads it by exactly BSBW, any other split by less.
+
+A job that saturates a link on every allocation could never start. So all generators but ``perfect-packing`` lower PTBW,
+where needed, to the largest value with which the job, alone on the platform, has one allocation whose load fits every
+link. That happens with narrow links, or with BSBW near and above the link bandwidth, never with the defaults. Two jobs
+together may still exceed a link.
 """
 
 from __future__ import annotations
@@ -44,10 +54,7 @@ def draw_bsbw(rng: np.random.Generator, low: float, high: float, count: int) -> 
 
 
 def task_bandwidth(bsbw: float, tasks: int) -> float:
-    """Return PTBW in MB/s of a job with this BSBW in GB/s: an even split loads each link by exactly BSBW.
-
-    Source: thesis, Table 3.2, ``PNBW = BSBW * 4(n - 1)/n^2``.
-    """
+    """Return PTBW in MB/s of a job with this BSBW in GB/s."""
     return bsbw * MB_PER_GB * 4 * (tasks - 1) / tasks**2
 
 
@@ -62,7 +69,7 @@ def largest_task_bandwidth(tasks: int, platform: Platform) -> float:
 
     ``inf`` where one cluster holds the job. The tree is folded from its leaves to the root: for each
     number of tasks below a vertex, the best allocation of these is the one whose tightest link allows
-    most. The load of a link is t * PTBW * (tasks - t)/(tasks - 1) (thesis, equation 2.6).
+    most.
     """
     if any(cluster.num_processors >= tasks for cluster in platform.clusters):
         return math.inf

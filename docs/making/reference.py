@@ -1,13 +1,18 @@
 """Pages made from the code, and kept in the repository so that they can be read there: python docs/making/reference.py.
 
-``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell, and
-the table of supported features in ``modelling-features.md`` from what methods and policies say, and ``methods.md`` from
-the rows of the portfolio.
+``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell, the table of
+supported features in ``modelling-features.md`` from what methods and policies say, and ``methods.md`` from the rows of
+the portfolio. ``policies.md``, ``generators.md`` and ``metrics.md`` are the registries and the docstrings of what is
+in them: a docstring is Markdown there, ``docs/PAGE.md#heading`` becomes a link, and examples become blocks of code.
 """
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import inspect
 import json
+import pkgutil
 import re
 import sys
 import tempfile
@@ -22,10 +27,18 @@ from coalloc.api.features import support_table
 from coalloc.api.schemas import KINDS
 from coalloc.cli.app import app
 from coalloc.documents.values import LARGEST
+from coalloc.heuristics import over_time, plans
+from coalloc.heuristics.registry import BUILTIN, ORDERS, Entry
+from coalloc.measures import metrics
+from coalloc.measures.groups import GROUPINGS
+from coalloc.measures.usage import COLUMNS
+from coalloc.rules import allocation_rules, orders
 from coalloc.solvers.incumbent import OPENING
 from coalloc.solvers.method import Method
 from coalloc.solvers.portfolio import METHODS
 from coalloc.solvers.traits import Trait
+from coalloc.workloads import communication, examples, generators
+from coalloc.workloads.generator import Generator, describe
 
 DOCS = Path(__file__).parents[1]
 MADE = "<!-- Made by `python docs/making/reference.py`: change the docstrings and options that it reads instead. -->"
@@ -230,11 +243,252 @@ def _shares_shown(shares: Sequence[float]) -> str:
     return ", ".join(f"{100.0 * shares[min(number, len(shares) - 1)]:g}" for number in range(OPENING + 1))
 
 
+def sections_of(found: Any) -> dict[str, str]:
+    """Return the docstring of a module, class or function by section; the text before the first has no name."""
+    parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.getdoc(found) or "", flags=re.MULTILINE)
+    return dict(zip(["", *parts[1::2]], map(str.strip, parts[::2]), strict=True))
+
+
+def parameters_of(found: Any) -> dict[str, str]:
+    """Return the meanings of the parameters that a docstring describes, by name."""
+    entries = re.findall(r"^(\w+).*\n((?:    .*\n?)+)", sections_of(found).get("Parameters", ""), re.MULTILINE)
+    return {name: plain(_as_page(text)) for name, text in entries}
+
+
+def markdown(found: Any, *names: str) -> str:
+    """Return some sections of a docstring as Markdown, by default its text, its notes, examples and references."""
+    sections = sections_of(found)
+    return "\n\n".join(_as_page(sections[name]) for name in names or ("", "Notes", "Examples") if name in sections)
+
+
+def _as_page(text: str) -> str:
+    """Return a text of a docstring as a page has it: with links, and with examples as blocks of code and output."""
+    text = re.sub(r"\bdocs/([\w/-]+)\.md(#[\w-]+)?", _link, re.sub(r"(?<!`)``(?!`)", "`", text))
+    shown = code = ""
+    for part in [*doctest.DocTestParser().parse(text), "\n"]:
+        is_example = isinstance(part, doctest.Example)
+        code += part.source if is_example else ""
+        if code and (part.want if is_example else part):
+            shown, code = f"{shown}\n```python\n{code}```\n", ""
+        shown += f"\n```text\n{part.want}```\n" if is_example and part.want else "" if is_example else part
+    return re.sub(r"\n{3,}", "\n\n", shown).strip()
+
+
+def _link(found: re.Match[str]) -> str:
+    """Return a link to a page or to one of its headings, in its words."""
+    page, heading = found[1], found[2] or ""
+    words = (heading or page.rpartition("/")[2]).lstrip("#").replace("-", " ")
+    return f"[{words}]({page}.md{heading})"
+
+
+def table(*rows: Sequence[str]) -> str:
+    """Return a table; the first row is its head."""
+    head, *others = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([head, "|" + "---|" * len(rows[0]), *others])
+
+
+def page_of(title: str, *parts: str) -> str:
+    """Return a page of parts, with the note that it is made."""
+    return "\n\n".join([f"# {title}", MADE, *(part.strip() for part in parts)]) + "\n"
+
+
+METRICS_FRONT = """
+coalloc measures any schedule, whichever program made it: one number for each metric, the same for groups of jobs and
+for an interval, and step functions of time.
+
+```python
+import coalloc
+
+run = coalloc.simulate(coalloc.generate("lublin", seed=1, jobs=500, nodes=64), policy="easy")
+run.metrics["wait_p95"]  # of the whole run: coalloc.metrics
+run.metrics_of(after=7200, before=100_000)  # without warm-up and cool-down
+run.metrics_by("size")  # a DataFrame: one row per group
+run.series()  # a DataFrame: one row per change
+run.series(every=3600)  # means over hours
+coalloc.plot.series_plot(run.instance, run.schedule, "run.png")
+```
+
+<!-- given:
+coalloc generate lublin --seed 1 -p jobs=60 -p nodes=240 -o trace.json
+coalloc convert trace.json --to swf -o HPC2N-2002.swf.gz -->
+```sh
+coalloc simulate HPC2N-2002.swf.gz --processors 240 --series series.csv --every 3600 --series-plot run.png
+coalloc simulate HPC2N-2002.swf.gz --processors 240 --after 7200 --by user --table users.csv
+coalloc simulate HPC2N-2002.swf.gz --processors 240 --by hour --epoch 1027839845 --time-zone Europe/Stockholm
+```
+
+For other schedules: `coalloc.metrics(instance, schedule)`, `coalloc.results.metrics_of`, `coalloc.results.metrics_by`,
+`coalloc.results.series`.
+"""
+
+
+def metrics_page() -> str:
+    """Return the page on metrics."""
+    rows = [(f"`{name}`", metric.of, metric.unit, metric.definition) for name, metric in metrics.METRICS.items()]
+    groups = [(f"`{name}`", grouping.definition) for name, grouping in GROUPINGS.items()]
+    columns = [(f"`{name}`", column.unit, column.definition) for name, column in COLUMNS.items()]
+    results = coalloc.results
+    return page_of(
+        "Metrics",
+        METRICS_FRONT,
+        "## Symbols",
+        markdown(metrics),
+        "## Schedule metrics: wait, slowdown, utilization",
+        table(("name", "of", "unit", "definition"), *rows),
+        markdown(metrics.percentile, "Notes"),
+        markdown(metrics.metrics, "Notes"),
+        "## Metrics of an interval",
+        "`coalloc.results.metrics_of`: " + markdown(results.metrics_of, ""),
+        "## Groups of jobs",
+        "`coalloc.results.metrics_by`: " + markdown(results.metrics_by, ""),
+        table(("`by`", "group"), *groups),
+        "## Time series",
+        "`coalloc.results.series`: " + markdown(results.series, "", "Notes"),
+        table(("column", "unit", "definition"), *columns),
+        "## Tables of jobs and nodes",
+        "`run.to_frame()`: " + markdown(results.SimulationResult.to_frame, ""),
+        "`run.nodes`: " + markdown(results.SimulationResult.nodes, ""),
+    )
+
+
+GENERATORS_FRONT = """
+`coalloc.generate(name, seed=0, **parameters)` returns an instance, `coalloc generate NAME --seed 1 -p jobs=20` writes
+one. The same seed and parameters give the same instance. An unknown generator or parameter, or an invalid value, is one
+error that lists the valid ones. [Write an instance generator](howto/write-a-generator.md) adds one.
+
+*Thesis*, *PCBE* and *Hanzich et al.* are [the sources](citing.md#the-sources); [errata](errata.md) marks what they
+leave open or state wrongly. "Assumed" marks values that are not in a source. Parameters that end in `_low` and `_high`
+are the limits of a uniform distribution over the jobs.
+"""
+
+
+def generators_page() -> str:
+    """Return the page on generators and bundled instances."""
+    parts = [GENERATORS_FRONT, markdown(coalloc.generate, "Notes")]
+    parts += ["## Bandwidth per task from BSBW", markdown(communication)]
+    for module in pkgutil.iter_modules(generators.__path__):
+        families = importlib.import_module(f"{generators.__name__}.{module.name}").GENERATORS
+        parts.append("## " + ", ".join(f"`{name}`" for name in families))
+        for name, family in families.items():
+            parts += [markdown(family), _table_of_parameters(name, family)]
+    return page_of("Generators and bundled examples", *parts, "## Bundled examples", markdown(examples))
+
+
+def _table_of_parameters(name: str, family: type[Generator]) -> str:
+    """Return the parameters of a generator, only those that it adds or changes if it derives from another."""
+    known = () if inspect.isabstract(family.__base__) else describe(name, family.__base__).parameters
+    rows = [
+        (f"`{p.name}`", _value(p.default), plain(p.meaning))
+        for p in describe(name, family).parameters
+        if p not in known
+    ]
+    return table(("parameter", "default", "meaning and unit"), *rows)
+
+
+POLICIES_FRONT = """
+`coalloc.simulate(instance, "easy", queue_order="wfp3")` runs a policy with options. `coalloc.policies()` returns the
+names; [custom policies](howto/write-a-policy.md) are accepted wherever a name is. An unknown policy, option or value is
+one error that lists the valid ones. In the shell:
+
+<!-- given: coalloc generate lublin --seed 1 -p jobs=30 -p nodes=64 -o workload.json -->
+```sh
+coalloc simulate workload.json --policy easy --parameter queue_order=wfp3 --parameter candidates=spt
+```
+
+Definitions are precise enough to implement a policy again. *Thesis*, *PCBE*, *Hanzich et al.* and *two-level grid* are
+[the sources](citing.md#the-sources); "erratum *n*" marks a point that they leave open or state wrongly
+([errata](errata.md)).
+"""
+
+HEADINGS = {
+    "list": "List policies",
+    "easy": "EASY backfilling",
+    "conservative": "Conservative backfilling",
+    "slurm": "Slurm",
+    "mesd": "MESD",
+    "pas": "PAS",
+    "oas": "OAS",
+    "pcbe": "PCBE",
+    "node-list": "Node lists",
+    "loras": "LoRaS",
+    "grid": "Grid broker",
+    "multifactor": "Multifactor priority",
+}
+"""Headings of the sections on policies and orders, where they are not their names."""
+
+
+def policies_page() -> str:
+    """Return the page on policies, queue orders and allocation rules."""
+    rules = [(f"`{name}`", plain(rank.__doc__ or "")) for name, rank in allocation_rules.ALLOCATION_RULES.items()]
+    keys = {**orders.FIXED_ORDERS, **orders.TIMED_ORDERS}
+    seen = [(f"[`{name}`]({_heading_of(name)})", plain(entry.summary)) for name, entry in ORDERS.builtin.items()]
+    return page_of(
+        "Policies",
+        POLICIES_FRONT,
+        table(("policy", "what it does", "options"), *(_policy_row(name, entry) for name, entry in BUILTIN.items())),
+        *("## Information available to a policy", markdown(coalloc.extend.State, "Notes")),
+        *("## Maintenance windows and reservations", markdown(over_time)),
+        *(
+            "## Allocation rules",
+            markdown(allocation_rules),
+            table(("`allocation`", "order in which node classes are filled"), *rules),
+        ),
+        *("## Queue orders", markdown(orders)),
+        table(
+            ("`queue_order`", "key"), *((f"`{name}`", plain(key.__doc__ or "")) for name, key in keys.items()), *seen
+        ),
+        *(part for name, entry in ORDERS.builtin.items() for part in _options_of(name, entry)),
+        *_options_of("list", BUILTIN["list"]),
+        *(part for name, e in BUILTIN.items() if not e.fixed and name != "list" for part in _options_of(name, e)),
+        *("## Execution of a plan", markdown(plans)),
+        *("## Replaying a schedule", "`coalloc.replay`: " + markdown(coalloc.replay, "")),
+        *(f"`starts` is {parameters_of(coalloc.replay)['starts']}", markdown(coalloc.replay, "Notes")),
+    )
+
+
+def _policy_row(name: str, entry: Entry) -> tuple[str, str, str]:
+    """Return the row of a policy: its name, which links to its definition, what it does, and its options."""
+    of_same_type = (other for other, known in BUILTIN.items() if known.home == entry.home and not known.fixed)
+    options = ", ".join(f"`{option}`" for option in entry.options)
+    return f"[`{name}`]({_heading_of(next(of_same_type, name))})", plain(entry.summary), options
+
+
+def _heading_of(name: str) -> str:
+    """Return the link to the section on a policy or an order."""
+    return "#" + HEADINGS.get(name, name).lower().replace(" ", "-")
+
+
+def _options_of(name: str, entry: Entry) -> Iterator[str]:
+    """Yield the section on a policy or an order: its definition, and its options with their values."""
+    meanings = parameters_of(entry.make)
+    yield f"## {HEADINGS.get(name, name)}"
+    yield f"`{name}`: {markdown(entry.make)}"
+    rows = [(f"`{option}`", _values(entry, option), meanings[option]) for option in entry.options]
+    yield table(("option", "values, the default first", "meaning"), *rows)
+
+
+def _values(entry: Entry, option: str) -> str:
+    """Return the values of an option, the default first; of queue orders a link to all."""
+    default = entry.options[option]
+    others = [value for value in entry.choices(option) if value != default]
+    if entry.takes_orders(option):
+        return f"{_value(default)}, or a [queue order](#queue-orders)"
+    return ", ".join(map(_value, (default, *others)))
+
+
+def _value(value: Any) -> str:
+    """Return a value of an option as code; that of a factory is an empty mapping."""
+    return f"`{json.dumps(value) if isinstance(value, str) else value}`".replace("<factory>", "{}")
+
+
 PAGES = {
     "reference-files.md": files_page,
     "reference-cli.md": cli_page,
     "modelling-features.md": features_page,
     "methods.md": methods_page,
+    "metrics.md": metrics_page,
+    "generators.md": generators_page,
+    "policies.md": policies_page,
 }
 
 

@@ -1,7 +1,7 @@
 """Seeded generators of instances, by name.
 
 Each file of this folder holds one family and names its generators in ``GENERATORS``; nothing else
-has to know of a new one. The distributions are on the page ``docs/generators.md``.
+has to know of a new one. The docstring of its class defines it.
 """
 
 from __future__ import annotations
@@ -74,6 +74,12 @@ def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
     See Also
     --------
     coalloc.example : Load a bundled instance.
+
+    Notes
+    -----
+    All random numbers come from one ``numpy.random.default_rng(seed)``. Sampled times are rounded to milliseconds,
+    processing shares to three decimals and bandwidths to 1 kB/s, so that files do not depend on the last bit of a
+    logarithm.
 
     Examples
     --------

@@ -1,9 +1,4 @@
-"""The experiments of CISNE: two kinds of applications on a laboratory's nodes, and the users who sit at some of them.
-
-Source: Hanzich et al., section 3: arrivals and sizes of Feitelson (1996); IS (communication) and MG (computation) in
-three proportions; 8 nodes, users at 4 of them, of three profiles; at most 4 tasks per node; three scenarios (Table 1);
-10 to 15 % of paging. No other number is in the source: docs/generators.md gives the reason for each default.
-"""
+"""Experiments of CISNE: two kinds of applications on the nodes of a laboratory, and users at some of them."""
 
 from __future__ import annotations
 
@@ -28,7 +23,29 @@ USER_TIME = 3.0
 
 
 class Cisne(Generator):
-    """Communicating and computing applications on time-shared nodes with local users."""
+    """Communicating and computing applications on time-shared nodes with local users.
+
+    Hanzich et al., section 3 and Table 1, give 8 nodes with users at 4 of them, at most 4 tasks per node, the
+    applications IS (communication) and MG (computation) in three proportions, three profiles of users and their shares,
+    10 to 15 % of paging, and arrivals and sizes of Feitelson (1996). All other numbers are assumed (errata 24);
+    docs/time-shared-nodes.md describes the model.
+
+    Jobs are runs of ``feitelson96`` on one cluster of nodes of speed 1; ``user`` of a job is its application. At each
+    node with users one user follows the other: 62 % are XWindows, 33 % Internet and 5 % Shell users, with exponential
+    active and idle times. They come and go for three times as long as jobs arrive, so they outlast the run. CPU and
+    memory of users count only without a contract.
+
+    Jobs, applications and users are sampled from three streams of random numbers. So comparisons of scenarios and loads
+    with one seed are paired: arrivals, sizes, run times (but for the factors) and users are the same, and a job that is
+    IS with a share of 1/4 is IS with a larger share.
+
+    Reasons for the defaults: 512 MB hold four tasks of IS or three of MG, so that places or memory may limit a node.
+    Next to a user (256 MB) two of IS or one of MG fit, with paging (288 MB) one more of each. With an offered load of 1
+    hardly any job waits at 4 tasks per node, and queue policies cannot differ. A contract of 0.5 is the even split;
+    paging is the middle of its range. IS sorts and mostly moves keys, MG mostly computes. Active times are shorter the
+    less a user interacts; idle times leave somebody there about half of the time. A Shell user computes; desktops and
+    browsers take more memory.
+    """
 
     jobs: Annotated[NumJobs, "number of jobs"] = 100
     scenario: Annotated[

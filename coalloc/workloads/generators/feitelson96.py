@@ -1,10 +1,4 @@
-"""The model of Feitelson, 1996: small jobs and powers of two, run times that grow with size, repeated runs.
-
-Source: D. G. Feitelson, "Packing schemes for gang scheduling", JSSPP 1996, and the page of the model in the
-Parallel Workloads Archive. They give the forms: sizes of a harmonic distribution of order 1.5, tailored by
-hand to favour small sizes and powers of two; hyperexponential run times, longer for larger jobs; repeated
-executions of the same job. The tailoring is not published as a formula: ours has two factors, which are parameters.
-"""
+"""Workload model of Feitelson (1996)."""
 
 from __future__ import annotations
 
@@ -29,7 +23,24 @@ MAX_RUNS = 1000
 
 
 class Feitelson96(EvenStream):
-    """Jobs of the model of Feitelson (1996), with repeated runs."""
+    """Jobs of the model of Feitelson (1996), with repeated runs.
+
+    1. The probability of n tasks is proportional to ``n**-size_order``, times ``small_factor`` for n < 10, times
+       ``power_factor`` for 2, 4, 8, ... The archive gives the order 1.5 and says that the distribution was tailored by
+       hand for small sizes and powers of two: the two factors are assumed.
+    2. Run times are exponential, with mean ``short_mean`` with probability ``short_share - short_drop * n / nodes``,
+       else with mean ``long_mean``. The archive gives the form: hyperexponential, longer for larger jobs. The shares,
+       the ratio 7 of the means and ``run_order`` are usually cited for the model, and not compared with the paper; the
+       seconds are assumed.
+    3. A job runs k times, with a probability proportional to ``k**-run_order``, k <= 1000. Each run has the same tasks,
+       run time and user (U1, U2, ...). It arrives when the run before would have ended without a wait; in the model it
+       waits for the end of that run, but in an instance arrivals are given.
+    4. First runs arrive as a Poisson process, as often as ``load`` needs in the long run. The instance has the first
+       ``jobs`` runs.
+
+    The platform is that of ``lublin``. Sources: D. G. Feitelson, Packing schemes for gang scheduling, JSSPP 1996, and
+    the page of the model in the Parallel Workloads Archive.
+    """
 
     size_order: Annotated[NonNegative, "order of the harmonic distribution of the tasks"] = 1.5
     small_factor: Annotated[Factor, "weight of sizes below 10, relative to others"] = 2.0

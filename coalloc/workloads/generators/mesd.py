@@ -1,10 +1,4 @@
-"""The workloads of the MESD experiments: thousands of jobs like those of HPC2N, at four clusters of 60 nodes.
-
-Source: thesis, section 3.3.5.2 and Table 3.6: 15,000 jobs of the HPC2N log, mean base time 15,520 s, 9 tasks on
-average. The first 45,000 valid jobs of that log have means of 15,535 s and 8.3 tasks, so they must be the
-three workloads; the model below was fitted to them by maximum likelihood. The log itself gives
-the jobs themselves (``docs/swf.md``); this generator gives as many more like them as are wanted.
-"""
+"""Workloads of the MESD experiments: thousands of jobs like those of HPC2N, at four clusters of 60 nodes."""
 
 from __future__ import annotations
 
@@ -58,12 +52,43 @@ PARALLEL = RunTimes(short_share=0.413, short_location=2.577, short_width=1.253, 
 
 
 class ThesisMesd(Stream):
-    """Jobs like those of HPC2N at four clusters of powers 1, 1.5, 2, 1 behind Gigabit links (thesis 3.3.5.2)."""
+    """Jobs like those of HPC2N at four clusters of powers 1, 1.5, 2, 1 behind Gigabit links (thesis 3.3.5.2).
+
+    The source (section 3.3.5.2, Table 3.6) has three workloads of 15,000 jobs of the HPC2N log of the Parallel
+    Workloads Archive (2002, version 2.2 cleaned): mean reference run time 15,520 s, 9 tasks on average. It does not
+    identify the jobs; the first 45,000 valid jobs of the log have means of 15,535 s and 8.3 processors. To replay them,
+    read the log in slices ``0:15000``, ``15000:30000``, ``30000:45000`` (docs/swf.md). This generator samples any
+    number of similar jobs.
+
+    The model was fitted to those 45,000 jobs by maximum likelihood, except for the arrivals. Run times of serial and of
+    parallel jobs are mixtures of two lognormals, truncated at 5 days as in the log:
+
+    | | short share | ln of short times: mean, width | ln of long times: mean, width |
+    |---|---|---|---|
+    | serial | 0.479 | 5.301, 3.162 | 10.548, 0.849 |
+    | parallel | 0.413 | 2.577, 1.253 | 8.407, 1.840 |
+
+    log2 of the tasks of parallel jobs is ``0.5 + (log2(all nodes) - 0.5) * beta(1.197, 2.91)``, at least 2 tasks.
+    Interarrival times follow a Weibull distribution with the mean (689 s) and the median (60 s) of the log; the first
+    job arrives at 0. Times are whole seconds, requested walltimes are exact.
+
+    | fit | log | model |
+    |---|---|---|
+    | mean tasks; share of jobs of two tasks | 8.35; 21 % | 8.8; 18 % |
+    | mean, median run time, s | 15,535; 1,800 | 16,500; 1,300 |
+    | quartiles of parallel jobs, s | 15, 608, 5,346 | 18, 655, 6,228 |
+    | coefficient of variation of the interarrival times | 4.8 | 3.6 |
+    | daily cycle | yes | no |
+
+    The offered load is about 0.6 of 240 nodes of speed 1, as in the log, and 0.43 of this platform.
+    """
 
     jobs: Annotated[NumJobs, "number of jobs"] = 15_000
     nodes: Annotated[NumNodes, "number of nodes per cluster"] = 60
     serial_share: Annotated[Share, "share of the jobs with one task"] = 0.286
-    power_of_two_share: Annotated[Share, "share of the others whose tasks are rounded to a power of two"] = 0.625
+    power_of_two_share: Annotated[Share, "share of the others with tasks rounded to a power of two, by logarithm"] = (
+        0.625
+    )
     interarrival_scale: Annotated[
         Seconds, "scale of the Weibull distribution of interarrival times, s; 0: all jobs arrive at 0"
     ] = 162.3

@@ -1,9 +1,4 @@
-"""The workloads of the OAS experiments: few large jobs at once, on three clusters of unequal power.
-
-Sources: thesis, section 3.2.2 and Table 3.3 (``thesis-oas``); paper on OAS, section 4 (``paper-oas``).
-The sources give the number of jobs, the range of their tasks and the mean base time; the rest is ours. More
-clusters, a second level of switches and arrivals, which the experiments do not have, make families that are harder.
-"""
+"""Workloads of the OAS experiments: few large jobs on three clusters of unequal speed."""
 
 from __future__ import annotations
 
@@ -33,7 +28,14 @@ POWER_DIGITS = 6
 
 
 class ThesisOas(Generator):
-    """Jobs that arrive at time 0, on three clusters of speeds 1, 0.75, 0.5 with Gigabit links (thesis 3.2.2)."""
+    """Jobs that arrive at time 0, on three clusters of speeds 1, 0.75, 0.5 with Gigabit links (thesis 3.2.2).
+
+    Section 3.2.2 and Table 3.3 give clusters, 8 jobs, 1 to 12 tasks and the mean reference run time. The distributions
+    are assumed: tasks are uniform, reference run times follow the Weibull distribution with shape 1 of the PAS workload
+    and are scaled to their mean. A Gigabit is 125 MB/s. With the defaults, jobs of more than 4 tasks need
+    co-allocation. Other numbers of clusters, switches and arrivals are not in the source; they give families that are
+    harder to solve.
+    """
 
     jobs: Annotated[NumJobs, "number of jobs"] = 8
     clusters: Annotated[NumNodes, "number of clusters; their speeds decrease evenly from 1 to 0.5"] = 3
@@ -44,12 +46,16 @@ class ThesisOas(Generator):
     base_times: Annotated[Literal["weibull", "uniform"], "distribution of the reference run times; uniform: from 0"] = (
         "weibull"
     )
-    base_time_shape: Annotated[Positive, "shape of the Weibull distribution of the reference run times"] = 1.0
+    base_time_shape: Annotated[
+        Positive, "shape of the Weibull distribution of the reference run times: 3 is narrow, 0.6 has long tails"
+    ] = 1.0
     link_bandwidth: Annotated[NonNegative, "bandwidth of each link, MB/s"] = 125.0
     switch_bandwidth: Annotated[
-        NonNegative | None, "bandwidth of a switch above every second cluster, MB/s; None: no switch"
+        NonNegative | None, "bandwidth of a switch above C2, C4, ..., MB/s; None: all clusters are at the root"
     ] = None
-    interarrival_mean: Annotated[Seconds, "mean interarrival time, s; 0: all jobs arrive at 0"] = 0.0
+    interarrival_mean: Annotated[Seconds, "mean of the exponential interarrival times, s; 0: all jobs arrive at 0"] = (
+        0.0
+    )
     bsbw_low: Annotated[NonNegative, "smallest bisection bandwidth of a job, GB/s"] = BSBW_RANGE[0]
     bsbw_high: Annotated[NonNegative, "largest bisection bandwidth of a job, GB/s"] = BSBW_RANGE[1]
     share_low: Annotated[Share, "smallest processing share"] = SHARE_RANGE[0]
@@ -131,7 +137,10 @@ class ThesisOas(Generator):
 
 
 class PaperOas(ThesisOas):
-    """As ``thesis-oas``, with two nodes per cluster and so jobs of 1 to 6 tasks (paper on OAS, section 4)."""
+    """As ``thesis-oas``, with two nodes per cluster and so jobs of 1 to 6 tasks (paper on OAS, section 4).
+
+    Jobs of more than 2 tasks need co-allocation.
+    """
 
     nodes: Annotated[NumNodes, "number of nodes per cluster"] = 2
 

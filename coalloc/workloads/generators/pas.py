@@ -1,9 +1,4 @@
-"""The workload of the PAS experiments: jobs that arrive over time at four clusters of 64 nodes in all.
-
-Source: thesis, section 3.1.3.1, Tables 3.1 and 3.2. The parameters of the table are read as in errata
-9 and 10: the gamma is that of the logarithm of the size, links are of 1 GB/s, and powers are evenly
-spaced over the range of Table 3.1, the largest cluster fastest.
-"""
+"""Workload of the PAS experiments: jobs that arrive over time at four clusters of 64 nodes in all."""
 
 from __future__ import annotations
 
@@ -29,16 +24,27 @@ SIZE_SHAPE, SIZE_SCALE = 4.04, 0.77
 
 
 class ThesisPas(Generator):
-    """Jobs that arrive over time at clusters of 24, 16, 16 and 8 nodes (thesis 3.1.3.1, Tables 3.1 and 3.2)."""
+    """Jobs that arrive over time at clusters of 24, 16, 16 and 8 nodes (thesis 3.1.3.1, Tables 3.1 and 3.2).
+
+    Read literally, gamma(4.04, scale 0.77) gives 3 tasks per job and a load of 8 %, while the figures of the source
+    show jobs that wait. It is taken as the distribution of log2 of the tasks: 14 on average, load 35 % (errata 9, 10).
+    The speeds of the middle clusters, the link bandwidth and the processing shares are assumed: speeds are evenly
+    spaced over the range of Table 3.1, the largest cluster fastest. The first job arrives at 0; the mean interarrival
+    time is 124 s. Tasks are at least 1 and at most 64.
+    """
 
     jobs: Annotated[NumJobs, "number of jobs"] = 100
-    heterogeneity: Annotated[Literal[10, 50, 90], "degree of heterogeneity H, %: 10, 50 or 90"] = 50
-    bsbw: Annotated[NonNegative, "bisection bandwidth of every job, GB/s"] = 0.5
+    heterogeneity: Annotated[
+        Literal[10, 50, 90], "H of Table 3.1, %: 10 (speeds 1.0 to 0.9), 50 (1.2 to 0.8) or 90 (1.4 to 0.6)"
+    ] = 50
+    bsbw: Annotated[NonNegative, "bisection bandwidth of every job, GB/s; 0.1 to 1.1 in the source"] = 0.5
     link_bandwidth: Annotated[NonNegative, "bandwidth of each link, MB/s"] = 1000.0
     sizes: Annotated[
         Literal["log2", "literal"], "quantity with a gamma(4.04, 0.77) distribution: log2 of the tasks, or the tasks"
     ] = "log2"
-    power_of_two_share: Annotated[Share, "share of the jobs whose tasks are rounded to a power of two"] = 0.75
+    power_of_two_share: Annotated[
+        Share, "share of the jobs whose tasks are rounded to the nearest power of two, by logarithm"
+    ] = 0.75
     interarrival_scale: Annotated[
         Seconds, "scale of the Weibull distribution of interarrival times, s; 0: all jobs arrive at 0"
     ] = 82.6

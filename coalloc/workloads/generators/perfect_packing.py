@@ -1,9 +1,4 @@
-"""Instances whose optimum is known: jobs cut from a full rectangle of nodes by time.
-
-All nodes have power 1 and links carry all jobs at once, so that every job runs its base time. The
-pieces fill the rectangle: the total work is nodes * makespan, and no schedule is shorter than that
-divided by the nodes. The makespan of the rectangle is the optimum.
-"""
+"""Instances whose optimum is known: jobs cut from a full rectangle of nodes by time."""
 
 from __future__ import annotations
 
@@ -83,7 +78,19 @@ def pinwheel(rng: np.random.Generator, piece: Rectangle) -> list[Rectangle]:
 
 
 class PerfectPacking(Generator):
-    """Jobs cut from a full rectangle of nodes by time: the optimal makespan is ``makespan``."""
+    """Jobs cut from a full rectangle of nodes by time: the optimal makespan is ``makespan``.
+
+    Each piece becomes a job with its nodes as tasks and its time as reference run time. All nodes have speed 1, and
+    each link carries the bisection bandwidths of all jobs together, so every job runs its reference run time on any
+    allocation. The work of all jobs is ``nodes * makespan``: no schedule is shorter than ``makespan``, and the pieces
+    in their places are one of that length, with any slot of which ``makespan / steps`` is a multiple. The order of the
+    jobs is random; all arrive at 0.
+
+    A piece is chosen with a probability proportional to its area. A guillotine cut goes right through, across nodes or
+    time with equal probability, at a uniform position. A pinwheel cuts it into five interlocking pieces that no cut
+    right through can part; where fewer than five pieces are still to be made, or a side is below three, the cut is a
+    guillotine.
+    """
 
     jobs: Annotated[NumNodes, "number of jobs, at most nodes * steps"] = 10
     nodes: Annotated[NumNodes, "number of nodes of the platform"] = 8
