@@ -112,19 +112,21 @@ PAGES = (
     Page(
         "verification",
         CORRECT,
-        sizes("verify.py --jobs {jobs}", ("--seeds 10 --every 7", 2.5), ("--seeds 60 --every 3", 10), ("", 120)),
+        sizes("verify.py --jobs {jobs}", ("--seeds 10 --every 7", 3.5), ("--seeds 60 --every 3", 12), ("", 120)),
         figures.of_verification,
     ),
     Page(
         "agreement",
         CORRECT,
-        sizes("agreement.py --jobs {jobs} --limit 10 --node-limit 0.5", ("--seeds 10", 2), ("--seeds 30", 5), ("", 30)),
+        sizes(
+            "agreement.py --jobs {jobs} --limit 10 --node-limit 0.5", ("--seeds 10", 1.5), ("--seeds 30", 4.5), ("", 30)
+        ),
         figures.of_agreement,
     ),
     Page(
         "certificates",
         CORRECT,
-        sizes("certificates.py --jobs {jobs}", ("--seeds 1 --fuzz 100", 2), ("--seeds 4 --fuzz 400", 8), ("", 240)),
+        sizes("certificates.py --jobs {jobs}", ("--seeds 1 --fuzz 100", 0.7), ("--seeds 4 --fuzz 400", 8), ("", 240)),
         figures.of_certificates,
     ),
     Page(
@@ -141,7 +143,7 @@ PAGES = (
     Page(
         "metamorphic",
         CORRECT,
-        sizes("metamorphic.py --jobs {jobs}", ("--triples 68", 0.5), ("--triples 340", 2), ("", 6)),
+        sizes("metamorphic.py --jobs {jobs}", ("--triples 68", 0.3), ("--triples 340", 1.5), ("", 6)),
         figures.of_metamorphic,
     ),
     Page(
@@ -155,9 +157,9 @@ PAGES = (
         CORRECT,
         sizes(
             "engine_agreement.py --jobs {jobs}",
-            ("--timelines 1000 --list-seeds 20", 1),
-            ("--timelines 5000 --list-seeds 100", 4),
-            ("", 240),
+            ("--timelines 1000 --list-seeds 20", 0.2),
+            ("--timelines 10000 --list-seeds 200", 2),
+            ("", 40),
         ),
         figures.of_engine,
     ),
@@ -166,16 +168,16 @@ PAGES = (
         CORRECT,
         sizes(
             "energy_agreement.py --jobs {jobs}",
-            ("--seeds 60 --fronts 12", 1),
-            ("--seeds 300 --fronts 60", 5),
-            ("", 20),
+            ("--seeds 60 --fronts 12", 0.3),
+            ("--seeds 300 --fronts 60", 1.5),
+            ("", 5),
         ),
         figures.of_energy_agreement,
     ),
     Page(
         "sum-bounds",
         CORRECT,
-        sizes("sum_bounds.py --jobs {jobs}", ("--seeds 40", 1), ("--seeds 150", 4), ("", 60)),
+        sizes("sum_bounds.py --jobs {jobs}", ("--seeds 40", 0.4), ("--seeds 200", 1.6), ("", 16)),
         figures.of_sum_bounds,
     ),
     Page(

@@ -34,7 +34,6 @@ ALLOWED = {"docs/glossary.md": {"base time", "compaction"}}
 """Old terms that a page may name: the glossary has synonyms of other texts."""
 DEFERRED = (
     "reference-files",
-    "results",
     "simulation",
     "sources",
 )
