@@ -183,10 +183,10 @@ PAGES = (
     Page(
         "limits",
         PROOFS,
-        sizes("limits.py", ("--limits 0.1", 3), ("--limits 0.1 1", 7), ("", 80)),
+        sizes("limits.py", ("--limits 0.1", 1), ("--limits 0.1 1", 3.5), ("", 80)),
         figures.of_limits,
     ),
-    Page("simulator", LOGS, sizes("simulator.py --traces {swf}", ("--runs 1", 6), ("", 18)), figures.of_simulator),
+    Page("simulator", LOGS, sizes("simulator.py --traces {swf}", ("--runs 1", 1.7), ("", 5)), figures.of_simulator),
     Page(
         "audit",
         LOGS,
@@ -208,7 +208,7 @@ PAGES = (
         ),
         figures.of_nothing,
     ),
-    Page("energy", ENERGY, sizes("energy_proofs.py", ("--seeds 1", 10), ("", 50)), figures.of_energy),
+    Page("energy", ENERGY, sizes("energy_proofs.py", ("--seeds 1", 7), ("", 35)), figures.of_energy),
     Page(
         "waits",
         LOGS,
@@ -222,7 +222,7 @@ PAGES = (
         figures.of_formulations,
     ),
     Page(
-        "oas-window", LOGS, sizes("oas_window.py --traces {swf}", ("--cases week", 8), ("", 60)), figures.of_oas_window
+        "oas-window", LOGS, sizes("oas_window.py --traces {swf}", ("--cases week", 4), ("", 60)), figures.of_oas_window
     ),
     Page(
         "bench-formulations",
