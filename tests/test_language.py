@@ -35,7 +35,6 @@ ALLOWED = {"docs/glossary.md": {"base time", "compaction"}}
 DEFERRED = (
     "reference-files",
     "simulation",
-    "sources",
 )
 """Long pages that are still in the old English."""
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`|<!--.*?-->|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
