@@ -208,7 +208,15 @@ PAGES = (
         ),
         figures.of_nothing,
     ),
-    Page("energy", ENERGY, sizes("energy_proofs.py", ("--seeds 1", 7), ("", 35)), figures.of_energy),
+    Page(
+        "energy",
+        ENERGY,
+        sizes("energy_proofs.py", ("--seeds 1 --limit 10", 2.5), ("--seeds 1", 7), ("", 35)),
+        figures.of_energy,
+    ),
+    Page(
+        "oas-window", LOGS, sizes("oas_window.py --traces {swf}", ("--cases week", 4), ("", 60)), figures.of_oas_window
+    ),
     Page(
         "waits",
         LOGS,
@@ -220,9 +228,6 @@ PAGES = (
         PROOFS,
         sizes("formulations.py --jobs {jobs}", ("--only mode count", 2), ("", 14), ("--full", 60)),
         figures.of_formulations,
-    ),
-    Page(
-        "oas-window", LOGS, sizes("oas_window.py --traces {swf}", ("--cases week", 4), ("", 60)), figures.of_oas_window
     ),
     Page(
         "bench-formulations",
