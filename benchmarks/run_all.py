@@ -136,7 +136,8 @@ def _cost(page: Page, size: Size, record: Record) -> float:
 def missing(page: Page, places: Mapping[str, str]) -> str:
     """Return the inputs without which no size of a page can run, in words; empty where there are none."""
     lacking = [size.places - places.keys() for size in page.sizes]
-    return "" if not all(lacking) else ", ".join(min(map(sorted, lacking), key=len))
+    fewest = min(lacking, key=len)
+    return ", ".join(sorted(fewest))
 
 
 def listed(pages: Sequence[Page], places: Mapping[str, str], record: Record, minutes: float) -> Iterator[list[str]]:
