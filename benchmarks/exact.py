@@ -11,28 +11,21 @@ import argparse
 import math
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from exact_plan import (
-    ALL_INSTANCES,
     CPSAT,
-    DEFAULT,
-    FULL,
-    MAKESPAN,
     NO_CPSAT,
     NODE,
     OURS,
     PORTFOLIO,
     PYJOBSHOP,
-    QUICK,
+    USUAL_SEEDS,
     WORK_BY_NAME,
-    WORKS,
     Sample,
     Work,
     samples_of,
@@ -78,10 +71,6 @@ COLUMNS = (
     *("source", "memory", "limit", "threads", "message", "peer"),
     *("version", "commit", "code", "highspy", "ortools", "python", "instance_sha256"),
 )
-
-
-NUMBERS = ("seed", "slot", "time", "objective", "lower_bound", "memory", "limit", "threads")
-"""Columns that are no text."""
 
 
 # --- solving, in a process of its own ---------------------------------------------------------------
@@ -221,48 +210,24 @@ def makespan_of(problem: Problem, chosen: Sequence[tuple[int, int]]) -> tuple[fl
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
-    size = QUICK if options.quick else FULL if options.full else DEFAULT
-    output = options.output or RESULTS / ("exact-quick" if options.quick else "exact")
-    samples = [sample for work in WORKS for sample in samples_of(work, size, options.threads)]
+    asked_rows = (text.partition("=") for text in options.rows)
+    planned = {
+        name: list(samples_of(WORK_BY_NAME[name], int(number or USUAL_SEEDS), options.threads))
+        for name, _, number in asked_rows
+    }
+    samples = [sample for of_work in planned.values() for sample in of_work]
     calls = [call_of(sample, options.peer_python) for sample in samples]
     if not options.report:
-        wanted = [call for call in calls if call.argument["work"] in options.rows]
-        run_shown(wanted, options.store, options.jobs, _line)
+        run_shown(calls, options.store, options.jobs, _line)
     outcomes = zip(samples, outcomes_of(calls, options.store), strict=True)
-    today = [_row(sample, outcome) for sample, outcome in outcomes if outcome is not None]
-    rows = with_earlier(today, rows_of_table(output.with_suffix(".csv")), samples)
-    write_atomically(output.with_suffix(".csv"), csv_of(COLUMNS, rows))
-    planned = Counter(sample.work for sample in samples)
-    page = report(rows, planned, size, options.threads, command_of("exact", parser, options))
-    write_atomically(output.with_suffix(".md"), page)
-    pictures = _draw(rows, output) if len(rows) == len(today) else []  # tables have no traces
-    print(f"wrote {output}.md, .csv and {len(pictures)} pictures: {len(rows)} of {len(samples)} samples")
+    rows = [_row(sample, outcome) for sample, outcome in outcomes if outcome is not None]
+    write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
+    numbers = {name: len(of_work) for name, of_work in planned.items()}
+    page = report(rows, numbers, options.threads, command_of("exact", parser, options))
+    write_atomically(options.output.with_suffix(".md"), page)
+    pictures = _draw(rows, options.output, [WORK_BY_NAME[name] for name in planned])
+    print(f"wrote {options.output}.md, .csv and {len(pictures)} pictures: {len(rows)} of {len(samples)} samples")
     return 1 if contradictions(rows) else 0
-
-
-def with_earlier(today: Sequence[Row], earlier: Sequence[Row], planned: Iterable[Sample]) -> list[Row]:
-    """Return the rows of today; of a work of which more samples ran earlier, those: each row says whose code it is."""
-    places = {_key(asdict(sample)): place for place, sample in enumerate(planned)}
-    still_planned = [row for row in earlier if _key(row) in places]
-    ran, ran_earlier = (Counter(row["work"] for row in rows) for rows in (today, still_planned))
-    rows = [row for row in today if ran[row["work"]] >= ran_earlier[row["work"]]]
-    rows += [row for row in still_planned if ran[row["work"]] < ran_earlier[row["work"]]]
-    return sorted(rows, key=lambda row: places[_key(row)])
-
-
-def _key(row: Row) -> tuple[Any, ...]:
-    return tuple(row[name] for name in Sample.__slots__)
-
-
-def rows_of_table(path: Path) -> list[Row]:
-    """Return the rows of a table that was written before; none where there is none."""
-    if not path.exists():
-        return []
-    table = pd.read_csv(path, dtype={name: str for name in COLUMNS if name not in NUMBERS} | {"slot": "Int64"})
-    if "criterion" not in table:  # an older table, when all rows were of the makespan
-        table["criterion"] = MAKESPAN
-    table = table.astype(object).where(table.notna(), None)
-    return [dict(zip(table.columns, line, strict=True)) for line in table.itertuples(index=False)]
 
 
 def call_of(sample: Sample, peer_python: str) -> Call:
@@ -276,31 +241,47 @@ def call_of(sample: Sample, peer_python: str) -> Call:
     )
 
 
-def _draw(rows: Sequence[Row], output: Path) -> list[Path]:
+def _draw(rows: Sequence[Row], output: Path, works: Sequence[Work]) -> list[Path]:
     from exact_pictures import Panel, draw_progress, draw_solved  # no sample needs matplotlib
 
-    panels = [Panel(work.name, work.title, work.target.worst_gap) for work in WORKS]
-    judged_alone = [panel for panel, work in zip(panels, WORKS, strict=True) if work.target != Target()]
+    panels = [Panel(work.name, work.title, work.target.worst_gap) for work in works]
+    judged_alone = [panel for panel, work in zip(panels, works, strict=True) if work.target != Target()]
     return [
-        draw_progress(rows, judged_alone, output.with_name(f"{output.name}-progress.png")),
-        draw_solved(rows, panels, output.with_name(f"{output.name}-solved.png")),
+        draw_progress(rows, judged_alone, output.with_name(f"{output.stem}-progress.png")),
+        draw_solved(rows, panels, output.with_name(f"{output.stem}-solved.png")),
     ]
+
+
+def row_asked(text: str) -> str:
+    """Return what asks for a row, ``NAME`` or ``NAME=SEEDS``, where there is such a row."""
+    name, _, number = text.partition("=")
+    if name not in WORK_BY_NAME or (text != name and not number.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no row; the rows: {', '.join(WORK_BY_NAME)}")
+    return text
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--full", action="store_true", help=f"all {ALL_INSTANCES} instances of the first two rows")
-    size.add_argument("--quick", action="store_true", help="few instances of each row; writes exact-quick.*")
-    names = tuple(WORK_BY_NAME)
-    parser.add_argument("--rows", nargs="+", default=names, choices=names, help="run these rows of the table alone")
+    parser.add_argument(
+        "--rows",
+        nargs="+",
+        type=row_asked,
+        default=list(WORK_BY_NAME),
+        metavar="NAME[=SEEDS]",
+        help=f"rows of the table, and the number of their seeds (default: all rows, up to {USUAL_SEEDS} seeds)",
+    )
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--threads", type=int, default=2, help="cores of each solve (default 2)")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="solves at a time (default 1)")
     parser.add_argument(
         "--peer-python", default=sys.executable, help="a Python that has PyJobShop (default: the one that runs this)"
     )
-    parser.add_argument("--output", type=new_page, help="tables and pictures: this name, .md, .csv and -*.png")
+    parser.add_argument(
+        "--output",
+        type=new_page,
+        default=RESULTS / "exact",
+        help="tables and pictures: this name, .md, .csv and -*.png",
+    )
     parser.add_argument("--store", type=Path, default=RESULTS / "exact.sqlite", help="where samples are kept")
     return parser
 
@@ -322,14 +303,14 @@ def _line(call: Call, outcome: Outcome) -> str:
     return f"{sample.work} {sample.seed}, {slot}, {sample.method}: {outcome['status']}, {detail}"
 
 
-def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, threads: int, command: str) -> str:
+def report(rows: Sequence[Row], planned: Mapping[str, int], threads: int, command: str) -> str:
     """Return the page in Markdown; ``planned`` are samples per work."""
     by_work = {name: [row for row in rows if row["work"] == name] for name in planned}
     wrong = contradictions(rows)
     paragraphs = [
         "# Proving optimality: the speed table",
-        f"{codes_of(rows)}; {threads} threads per solve, makespan where the title says nothing else. "
-        f"The {size} run; samples that ran: {_shares(by_work, planned)}. "
+        f"{code_sentence(('highspy', 'ortools', 'python'))}; {threads} threads per solve, makespan where the title "
+        f"says nothing else. Samples that ran: {_shares(by_work, planned)}. "
         f"Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "## Targets",
         "What was not proven counts with its limit. The targets are for the portfolio with CP-SAT; the verdict is also "
@@ -346,21 +327,6 @@ def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, threads: 
         open_table(row for row in rows if row["method"] in OURS),
     ]
     return "\n\n".join(paragraphs) + "\n"
-
-
-def codes_of(rows: Sequence[Row]) -> str:
-    """Return which code made the rows, in words; with several, which works each."""
-    names = ("version", "commit", "code", "highspy", "ortools", "python")
-    works: dict[tuple[str, ...], dict[str, None]] = {}
-    for row in rows:
-        works.setdefault(tuple(row[name] for name in names), {})[row["work"]] = None
-    sentences = {
-        f"coalloc {version} (commit {commit}, code {code}), highspy {highspy}, ortools {ortools}, python {python}": its
-        for (version, commit, code, highspy, ortools, python), its in works.items()
-    }
-    if len(sentences) <= 1:
-        return next(iter(sentences), code_sentence(("highspy", "ortools", "python")))
-    return "; ".join(f"{', '.join(its)}: {sentence}" for sentence, its in sentences.items())
 
 
 def _shares(by_work: Mapping[str, Sequence[Row]], planned: Mapping[str, int]) -> str:

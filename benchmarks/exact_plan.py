@@ -23,22 +23,17 @@ PEER_SEED, PEER_INSTANCES, PEER_SLOTS = 0, 10, SLOTS[1::2]
 """What draws the instances for other methods, their number (of 100), and the slots for PyJobShop."""
 NODE_SLOTS = (250, 100)
 """Slots for the node model, which proves nothing at fine ones."""
-ALL_INSTANCES = 100
-QUICK, DEFAULT, FULL = "quick", "default", "full"
+USUAL_SEEDS = 20
+"""Seeds of a row, at most, where nothing else is asked for."""
 
-SEEDS = {QUICK: range(1, 6), DEFAULT: range(1, 11), FULL: range(1, 11)}
-THESIS_SEEDS = {QUICK: range(1001, 1006), DEFAULT: range(1001, 1021), FULL: range(1001, 1021)}
-UNSEEN_SEEDS = {QUICK: range(1011, 1016), DEFAULT: range(1011, 1031), FULL: range(1011, 1031)}
+SEEDS = range(1, 11)
+EIGHT_JOBS_SEEDS, THESIS_SEEDS = range(1001, 1101), range(1001, 1021)
+UNSEEN_SEEDS = range(1011, 1031)
 """For sums of 12 jobs: limits of their search were chosen by seeds before these."""
-EIGHT_JOBS_SEEDS = THESIS_SEEDS | {FULL: range(1001, 1001 + ALL_INSTANCES)}
-LARGE_SEEDS = SEEDS | {QUICK: range(1, 3)}
-HUGE_SEEDS = {QUICK: range(1, 2), DEFAULT: range(1, 4), FULL: range(1, 4)}
-SUMS_SEEDS = {QUICK: range(1001, 1003), DEFAULT: range(1001, 1011), FULL: range(1001, 1011)}
-BESIDE_CPSAT_SEEDS = {QUICK: range(1001, 1002), DEFAULT: range(1001, 1006), FULL: range(1001, 1006)}
-DRAWN = random.Random(PEER_SEED).sample(range(1, ALL_INSTANCES + 1), PEER_INSTANCES)
-PEER_SEEDS = {QUICK: DRAWN[:2], DEFAULT: DRAWN, FULL: DRAWN}
-"""Seeds of the instances by size of the run: usual; of 12 and 20 jobs, of 8, of 200, of 1000; of sums, of sums beside
-CP-SAT; beside other methods.
+HUGE_SEEDS = range(1, 4)
+SUMS_SEEDS, BESIDE_CPSAT_SEEDS = range(1001, 1011), range(1001, 1006)
+PEER_SEEDS = random.Random(PEER_SEED).sample(range(1, 101), PEER_INSTANCES)
+"""Seeds of the instances: usual; of 8 jobs, of 12 and 20; of 1000; of sums, also beside CP-SAT; beside other methods.
 
 Nothing was ever tuned on the thesis's instances from 1001 on."""
 
@@ -58,7 +53,7 @@ class Work:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     generator: str = "thesis-oas"
     methods: tuple[str, ...] = OURS
-    seeds: Mapping[str, Sequence[int]] = field(default_factory=lambda: SEEDS)
+    seeds: Sequence[int] = SEEDS
     comparison: Comparison | None = None
     criterion: str = MAKESPAN
 
@@ -189,7 +184,6 @@ WORKS = (
         Target(worst_gap=0.01),
         {"jobs": 200, "nodes": 80},
         methods=(PORTFOLIO,),
-        seeds=LARGE_SEEDS,
     ),
     Work(
         "jobs-1000",
@@ -282,9 +276,9 @@ class Sample:
         return None if self.slot is None else f"{self.slot}%"
 
 
-def samples_of(work: Work, size: str, threads: int) -> Iterator[Sample]:
-    """Yield the samples of a work in the order in which they run."""
-    for seed in work.seeds[size]:
+def samples_of(work: Work, num_seeds: int, threads: int) -> Iterator[Sample]:
+    """Yield the samples of the first seeds of a work, in the order in which they run."""
+    for seed in work.seeds[:num_seeds]:
         for slot in work.slots:
             for method in work.methods:
                 yield Sample(work.name, seed, slot, method, work.limit, threads, work.criterion)

@@ -89,6 +89,15 @@ def read_strips(folder: Path) -> list[Strip]:
     return strips
 
 
+def drawn_evenly(strips: Sequence[Strip], most: int) -> list[Strip]:
+    """Return at most so many instances of each family, evenly spaced in their order."""
+    families: dict[str, list[Strip]] = {}
+    for strip in strips:
+        families.setdefault(strip.family, []).append(strip)
+    counts = {family: min(most, len(its)) for family, its in families.items()}
+    return [its[i * len(its) // counts[family]] for family, its in families.items() for i in range(counts[family])]
+
+
 def known_heights(folder: Path) -> dict[str, int]:
     """Return the least height, with neighbouring processors, that is known of instances, by name."""
     path = folder / KNOWN
@@ -248,7 +257,7 @@ def report(
 ) -> str:
     """Return the page in Markdown."""
     wrong, weak = contradictions(rows, heights), shortcomings(rows, heights)
-    beside = "two solves at a time" if asked.jobs > 1 else "with other work"
+    beside = "two solves at a time" if asked.jobs > 1 else "one solve at a time"
     sections = [
         "# Published rigid instances",
         f"{code_sentence(('highspy', 'ortools', 'pumpkin-solver', 'python'))}; {asked.limit:g} s and {asked.threads} "
@@ -272,6 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--data", type=Path, default=SHARED, help="folder of the instances (default: %(default)s)")
     parser.add_argument("--families", nargs="+", help="run these alone (default: all)")
+    parser.add_argument("--most", type=int, default=sys.maxsize, help="instances of a family, at most (default: all)")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS, help="run these alone")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds per solve (default: %(default)g)")
     parser.add_argument("--threads", type=int, default=2, help="cores of each solve (default 2)")
@@ -280,7 +290,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=new_page, default=RESULTS / "rigid", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "rigid.sqlite", help="where samples are kept")
     options = parser.parse_args(arguments)
-    strips = {(strip.family, strip.name): strip for strip in read_strips(options.data)}
+    drawn = drawn_evenly(read_strips(options.data), options.most)
+    strips = {(strip.family, strip.name): strip for strip in drawn}
     samples = [Sample(*key, method, options.limit, options.threads) for key in strips for method in METHODS]
     calls = [call_of(sample, options.data) for sample in samples]
     if not options.report:

@@ -23,8 +23,8 @@ from coalloc.instance import CoallocError
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-SILENT = ("store", "output", "report", "rows", "note")
-"""Options that change nothing of what a page says of the samples; rows that did not run are counted on it."""
+SILENT = ("store", "output", "report", "note")
+"""Options that change nothing of what a page says of the samples."""
 PLACES = ("peer_python", "accasim_python", "traces", "data")
 """Options that name a place on this machine."""
 USAGE = 2

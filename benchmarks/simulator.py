@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -132,7 +130,7 @@ def report(rows: Sequence[Row], command: str, note: str) -> str:
     loads = [row["load"] for row in rows if "load" in row]
     sections = [
         "# Speed of the simulator",
-        f"{code_sentence(['python'])}, {platform.machine()} with {os.cpu_count()} cores. "
+        f"{code_sentence(['python'])}. "
         f"Command: `{command}`. One-minute load before the samples: {min(loads):.1f} to {max(loads):.1f} "
         f"(median {statistics.median(loads):.1f}); times on a machine with other work are "
         "too long, CPU times less so. The protocol is in [../README.md](../README.md).",

@@ -34,9 +34,7 @@ ALLOWED = {"docs/glossary.md": {"base time", "compaction"}}
 """Old terms that a page may name: the glossary has synonyms of other texts."""
 DEFERRED = (
     "reference-files",
-    "results",
     "simulation",
-    "sources",
 )
 """Long pages that are still in the old English."""
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`|<!--.*?-->|\]\([^)]*\)", re.MULTILINE | re.DOTALL)

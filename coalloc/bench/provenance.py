@@ -15,6 +15,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 
 import coalloc
@@ -89,10 +90,11 @@ def _compiled_for(module: str) -> list[Path]:
 
 
 def code_sentence(libraries: Iterable[str] = ("highspy", "python")) -> str:
-    """Return what made a table in words: coalloc's version, commit and digest, then these libraries."""
-    known = code_versions()
+    """Return what made a table, and when and where: coalloc's version, commit and digest, libraries, day, machine."""
+    known, where = code_versions(), machine()
     others = [f"{name} {known[name]}" for name in libraries]
-    return ", ".join([f"coalloc {known['coalloc']} (commit {known['commit']}, code {known['code']})", *others])
+    made = [f"coalloc {known['coalloc']} (commit {known['commit']}, code {known['code']})", *others]
+    return ", ".join([*made, str(date.today()), where["system"], f"{where['processors']} processors"])
 
 
 def machine() -> dict[str, str]:

@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import combinations, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 import coalloc
-from coalloc.bench.provenance import DECISIVE, code_sentence, machine
+from coalloc.bench.provenance import DECISIVE, code_sentence
 from coalloc.bench.tables import Table, markdown
 from coalloc.documents.storage import reason_of, write_atomically
 from coalloc.documents.text import nearest, quoted, visible
@@ -295,10 +294,9 @@ def _same_signs(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[bool]:
 
 def _page(source: str, outcomes: Sequence[Outcome], place: Place) -> Iterator[str]:
     """Yield the lines of the page of a source."""
-    where = machine()
     yield f"# Reproduction of the source `{source}`"
     yield ""
-    yield f"{date.today()}, {code_sentence(DECISIVE[1:])}; {where['system']}, {where['processors']} processors."
+    yield f"{code_sentence(DECISIVE[1:])}."
     yield from ("", "## Inputs", "")
     inputs = [place.inputs[name] for name in dict.fromkeys(name for one in outcomes for name in one.part.inputs)]
     lines = [(one.name, one.origin, one.licence, one.sha256, one.state) for one in inputs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-LATER = ("api/", "repository/", "faq.md")
+LATER = ("api/", "repository/", "faq.md", "results.md")
 """Pages and folders of the site that have a quarter of the weight."""
 
 

@@ -30,74 +30,40 @@ def two_clusters() -> Instance:
     return Instance(Platform(clusters), jobs)
 
 
-def test_how_many_samples_of_each_method_the_default_run_has_and_the_full_one_all_instances():
-    def sizes(size):
+def test_how_many_samples_of_each_method_a_row_has_with_the_usual_number_of_seeds_and_with_more():
+    def sizes(num_seeds):
         return {
-            work.name: len(list(exact_plan.samples_of(work, size, 2))) // len(work.methods) for work in exact_plan.WORKS
+            work.name: len(list(exact_plan.samples_of(work, num_seeds, 2))) // len(work.methods)
+            for work in exact_plan.WORKS
         }
 
     # Seeds x grids: 20 x 10 and 20 of 8 to 20 jobs, 10 of families and 50 jobs, 10 x 2, 3; then sums; then peers.
-    default = {"slots": 20 * 9, "continuous": 20, "jobs-12": 20, "jobs-20": 20}
-    default |= dict.fromkeys(("powers", "tiny", "tree", "links", "links-20", "arrivals", "arrivals-20", "jobs-50"), 10)
-    default |= {"jobs-200": 10 * 2, "jobs-1000": 3, "sums-8": 10 * 10, "sums-12": 20}
-    default |= dict.fromkeys(("sums-cpsat-8", "sums-cpsat-12", "sums-cpsat-20", "sums-cpsat-30"), 5 * 2)
-    default |= {"pyjobshop": 10 * 4, "node": 10 * 2, "node-6": 10 * 2}
-    assert sizes(exact_plan.DEFAULT) == default
-    assert sizes(exact_plan.FULL) == default | {"slots": 100 * 9, "continuous": 100}
+    usual = {"slots": 20 * 9, "continuous": 20, "jobs-12": 20, "jobs-20": 20}
+    usual |= dict.fromkeys(("powers", "tiny", "tree", "links", "links-20", "arrivals", "arrivals-20", "jobs-50"), 10)
+    usual |= {"jobs-200": 10 * 2, "jobs-1000": 3, "sums-8": 10 * 10, "sums-12": 20}
+    usual |= dict.fromkeys(("sums-cpsat-8", "sums-cpsat-12", "sums-cpsat-20", "sums-cpsat-30"), 5 * 2)
+    usual |= {"pyjobshop": 10 * 4, "node": 10 * 2, "node-6": 10 * 2}
+    assert sizes(exact_plan.USUAL_SEEDS) == usual
+    assert sizes(100) == usual | {"slots": 100 * 9, "continuous": 100}
+
+
+def test_a_row_is_asked_for_by_its_name_and_the_number_of_its_seeds():
+    assert [exact.row_asked(text) for text in ("slots", "slots=3")] == ["slots", "slots=3"]
+    for wrong in ("slot", "slots=", "slots=few", "=3"):
+        with pytest.raises(exact.argparse.ArgumentTypeError, match="is no row; the rows: slots, "):
+            exact.row_asked(wrong)
 
 
 def test_the_methods_take_turns_on_the_same_instance():
-    samples = list(exact_plan.samples_of(exact_plan.WORK_BY_NAME["pyjobshop"], exact_plan.QUICK, 2))
+    samples = list(exact_plan.samples_of(exact_plan.WORK_BY_NAME["pyjobshop"], 2, 2))
     assert [sample.method for sample in samples[:2]] == ["portfolio", "PyJobShop"]
     assert samples[0].instance == samples[1].instance
     assert len({(sample.seed, sample.slot) for sample in samples}) == len(samples) / 2
 
 
-def table_row(sample, **known):
-    return asdict(sample) | {"status": "optimal", "instance": "i", "instance_sha256": "0", "time": 0.5} | known
-
-
-def test_rows_of_other_code_stay_where_more_of_them_ran(tmp_path):
-    planned = [
-        exact_plan.Sample(work, seed, 5, "portfolio", 60.0, 2) for work in ("jobs-50", "node") for seed in (1, 2)
-    ]
-    earlier = [table_row(sample, code="old", objective=1.5, lower_bound=None) for sample in planned[:3]]
-    gone = table_row(exact_plan.Sample("node", 7, 5, "portfolio", 60.0, 2), code="old")  # is planned no more
-    exact.write_atomically(tmp_path / "exact.csv", exact.csv_of(exact.COLUMNS, [gone, *earlier]))
-    read = exact.rows_of_table(tmp_path / "exact.csv")
-    assert (read[1]["objective"], read[1]["lower_bound"], read[1]["slot"]) == (1.5, None, 5)
-    today = [table_row(sample, code="new") for sample in (planned[0], *planned[2:])]
-    # One sample of two of jobs-50, which ran in full before; node ran in full, half of it before.
-    kept = exact.with_earlier(today, read, planned)
-    assert [(row["work"], row["seed"], row["code"]) for row in kept] == [
-        ("jobs-50", 1, "old"),
-        ("jobs-50", 2, "old"),
-        ("node", 1, "new"),
-        ("node", 2, "new"),
-    ]
-    assert exact.rows_of_table(tmp_path / "none.csv") == []
-
-
-def test_a_table_from_before_there_were_other_objectives_has_rows_of_the_makespan(tmp_path):
-    sample = exact_plan.Sample("node", 1, 250, "portfolio", 180.0, 2)
-    columns = [name for name in exact.COLUMNS if name != "criterion"]
-    exact.write_atomically(tmp_path / "exact.csv", exact.csv_of(columns, [table_row(sample)]))
-    read = exact.rows_of_table(tmp_path / "exact.csv")
-    assert [row["criterion"] for row in read] == ["makespan"]
-    assert [row["time"] for row in exact.with_earlier([], read, [sample])] == [0.5]
-
-
-def test_the_page_says_whose_code_each_row_is():
-    names = {"version": "1", "commit": "c", "highspy": "2", "ortools": "3", "python": "4"}
-    rows = [{"work": work, **names, "code": code} for work, code in (("slots", "a"), ("node", "b"), ("slots", "a"))]
-    assert exact.codes_of(rows[::2]) == "coalloc 1 (commit c, code a), highspy 2, ortools 3, python 4"
-    assert exact.codes_of(rows).startswith("slots: coalloc 1 (commit c, code a), ")
-    assert "; node: coalloc 1 (commit c, code b), " in exact.codes_of(rows)
-
-
 @pytest.mark.parametrize("work", exact_plan.WORKS, ids=lambda work: work.name)
 def test_every_work_has_the_size_that_its_title_says(work):
-    instance = work.instance(work.seeds[exact_plan.QUICK][0])
+    instance = work.instance(work.seeds[0])
     jobs, _, nodes, *_ = work.title.split()
     assert (len(instance.jobs), instance.platform.num_processors) == (int(jobs), int(nodes))
     assert ({job.arrival for job in instance.jobs} == {0.0}) == ("arrivals" not in work.title)

@@ -105,3 +105,9 @@ def test_the_page_has_every_instance_and_counts_what_failed() -> None:
     assert "| OWN | portfolio | 1/1 | 0.5 |" in page
     assert "| OWN | Pumpkin | 0/1 | 10 |" in page
     assert "Samples that ran: 3 of 3" in page
+
+
+def test_few_instances_of_each_family_are_drawn_evenly() -> None:
+    strips = [rigid.Strip(family, f"{family}{n}", 4, ()) for family, size in (("A", 3), ("B", 10)) for n in range(size)]
+    assert [strip.name for strip in rigid.drawn_evenly(strips, 4)] == ["A0", "A1", "A2", "B0", "B2", "B5", "B7"]
+    assert rigid.drawn_evenly(strips, 10) == strips

@@ -45,6 +45,13 @@ def test_a_false_claim_about_a_known_optimum_is_a_disagreement(status, objective
     assert bool(wrong) == any(agreement.disagreements(case, finding))
 
 
+def test_a_short_run_takes_every_seventh_packing():
+    options = verify._parser().parse_args(["--every", "7", "--seeds", "2"])
+    samples = [(sample.kind, sample.number) for sample in verify.planned(options)]
+    packings = [("packing", jobs) for jobs in (5, 12, 19, 26, 33, 40, 47, 54)]
+    assert samples == [*packings, ("small", 0), ("small", 1)]
+
+
 def test_a_process_that_was_killed_is_a_disagreement():
     sample = verify.Sample("small", 7, 5.0, 1.0)
     (row,) = verify.sample_rows(sample, {"status": "timeout", "message": "did not end"})
