@@ -28,7 +28,7 @@ FILES = (
     "solvers/test_list_schedules.py",
     "solvers/test_oas_solver.py",
     "solvers/test_portfolio.py",
-    "solvers/test_reasons.py",
+    "solvers/test_irreducible_sets.py",
     "solvers/test_resources.py",
     "solvers/test_shapes.py",
     "solvers/test_slotting_bound.py",

@@ -47,11 +47,11 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.cancelling import cancellable
 from coalloc.solvers.descent import Weighing
 from coalloc.solvers.feasibility import why_without_place
+from coalloc.solvers.irreducible_sets import without_running
 from coalloc.solvers.lexicographic import solve_in_order, solve_one
 from coalloc.solvers.named_bounds import cost_bound, default_method, methods_of
 from coalloc.solvers.oas import build_oas
 from coalloc.solvers.portfolio import refuse_methods
-from coalloc.solvers.reasons import without_running
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
 from coalloc.solvers.time_shift import Shifted, shifted
 from coalloc.system.versions import versions

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 
-from coalloc.models.package import add_stages, extract, mode_model, set_start, total
+from coalloc.models.package_models import add_stages, extract, mode_model, set_start, total
 from coalloc.problem import Problem
-from coalloc.rules.packages import chunk_shortfall, total_link_load
+from coalloc.rules.package_modes import chunk_shortfall, total_link_load
 
 __all__ = ["build", "extract", "set_start"]
 

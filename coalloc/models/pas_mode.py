@@ -12,7 +12,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from coalloc.models.package import (
+from coalloc.models.package_models import (
     add_communication_slowdown,
     add_saturation_limits,
     add_stages,

@@ -14,11 +14,11 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name
-from coalloc.models.package import add_communication_slowdown, add_stages
+from coalloc.models.package_models import add_communication_slowdown, add_stages
 from coalloc.models.time_slots import chosen
 from coalloc.problem import Problem
 from coalloc.problem.execution import link_load
-from coalloc.rules.packages import package_schedule
+from coalloc.rules.package_modes import package_schedule
 from coalloc.schedule import Schedule
 
 

@@ -113,7 +113,7 @@ class PackageFormulation(Protocol):
     """A model of the package of a :class:`Problem`: all jobs start together (PAS, CBS, JPR).
 
     ``build`` returns a model whose objective is in seconds (CBS: tasks). A model with several
-    objectives in order of priority has them in ``model.stages``; see :class:`coalloc.models.package.Stage`.
+    objectives in order of priority has them in ``model.stages``; see :class:`coalloc.models.package_models.Stage`.
     """
 
     def build(self, problem: Problem) -> pyo.ConcreteModel:

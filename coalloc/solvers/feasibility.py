@@ -17,7 +17,7 @@ from coalloc.problem import MAX_MODES, Problem, least_tasks, shortage
 from coalloc.problem.allocation import tasks_per_cluster
 from coalloc.problem.differences import contradicting_jobs
 from coalloc.problem.execution import link_loads_of
-from coalloc.rules.packages import package_limits
+from coalloc.rules.package_modes import package_limits
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import earliest_start, fillings, room_for
 from coalloc.rules.spreading import Spreading

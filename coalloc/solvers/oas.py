@@ -36,11 +36,11 @@ from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.early_starts import start_early
 from coalloc.solvers.feasibility import why_crowded, why_infeasible
 from coalloc.solvers.incumbent import Incumbent
+from coalloc.solvers.irreducible_sets import irreducible, is_beyond_one_job
 from coalloc.solvers.list_schedules import first_schedule
 from coalloc.solvers.model_run import ModelRun
 from coalloc.solvers.named_bounds import cost_bound, default_method
 from coalloc.solvers.portfolio import close, refuse_methods, refuse_unknown, tell_limit
-from coalloc.solvers.reasons import irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.search.faults_alone import search_by_faults
 from coalloc.solvers.slot_choice import missing_slot

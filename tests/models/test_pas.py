@@ -13,7 +13,7 @@ import pytest
 from coalloc.checker import check
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.models import pas_mode
-from coalloc.models.package import largest_load
+from coalloc.models.package_models import largest_load
 from coalloc.problem import Problem, discretise
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Shape, Switch, Window
 from coalloc.problem import Mode, Problem, compositions, discretise
-from coalloc.rules.packages import total_link_load
+from coalloc.rules.package_modes import total_link_load
 from coalloc.rules.spreading import Spreading
 from tests.small_instances import small_memory_instance
 from tests.strategies import LAW, instances

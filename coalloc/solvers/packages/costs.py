@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from coalloc.problem import Mode, Problem
 from coalloc.problem.allocation import Allocation
 from coalloc.rules.allocation_rules import filled
-from coalloc.rules.packages import chunk_shortfall, least_shortfall, package_limits, total_link_load
+from coalloc.rules.package_modes import chunk_shortfall, least_shortfall, package_limits, total_link_load
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.bounds.speed_levels import LevelBound, from_place
 from coalloc.solvers.packages.search import PackageOption, Price

@@ -13,7 +13,7 @@ from operator import le, sub
 
 from coalloc.problem import Mode, Problem
 from coalloc.rules.allocation_rules import filled
-from coalloc.rules.packages import package_limits
+from coalloc.rules.package_modes import package_limits
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.packages.costs import ChunkCosts, SpeedCosts, by_gain, by_size
 from coalloc.solvers.packages.search import OnBetter, PackageSearch, WorkLeft, is_cheaper

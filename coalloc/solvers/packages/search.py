@@ -21,7 +21,7 @@ from typing import NamedTuple, Protocol
 
 from coalloc.problem import Mode, Problem
 from coalloc.problem.allocation import Allocation
-from coalloc.rules.packages import package_limits
+from coalloc.rules.package_modes import package_limits
 from coalloc.rules.spreading import Spreading
 
 PRICE_NOISE = 1e-9

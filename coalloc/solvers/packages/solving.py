@@ -18,7 +18,7 @@ from coalloc.instance import CoallocError, Instance
 from coalloc.instance.features import refuse_unsupported
 from coalloc.models.registry import PackageFormulation, StartsFromPackage, module_name, package_formulation_of
 from coalloc.problem import MAX_MODES, Mode, Problem, discretise
-from coalloc.rules.packages import package_schedule
+from coalloc.rules.package_modes import package_schedule
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.cancelling import noticed

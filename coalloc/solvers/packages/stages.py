@@ -16,7 +16,7 @@ from pyomo.core.expr.numvalue import is_potentially_variable
 from pyomo.repn import generate_standard_repn
 
 from coalloc.instance import CoallocError
-from coalloc.models.package import Stage
+from coalloc.models.package_models import Stage
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, Progress, RunModel, SolveStatus, TracePoint
 from coalloc.solvers.solve_state import SolveState

@@ -15,7 +15,7 @@ from coalloc.instance.rounding import capacity_limit
 from coalloc.problem import Mode, Problem
 from coalloc.problem.allocation import allocation_of
 from coalloc.problem.execution import Load, communication_slowdown, processing_slowdown, shared_link_ends
-from coalloc.rules.packages import chunk_shortfall, effective_power, total_link_load
+from coalloc.rules.package_modes import chunk_shortfall, effective_power, total_link_load
 from coalloc.schedule import Schedule
 
 Levels = Mapping[str, float]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from coalloc.checker import check
 from coalloc.instance import Instance, Job
 from coalloc.problem import Problem
-from coalloc.rules.packages import package_schedule
+from coalloc.rules.package_modes import package_schedule
 from coalloc.solvers.feasibility import why_package_infeasible
 from coalloc.solvers.packages.placing import PlacedPackage, place_package
 from coalloc.solvers.packages.search import WorkLeft

@@ -19,7 +19,7 @@ from coalloc.instance import CoallocError, Job
 from coalloc.models.time_slots import chosen
 from coalloc.problem import Mode, Problem
 from coalloc.problem.execution import link_load
-from coalloc.rules.packages import fits_processors, package_limits, package_schedule
+from coalloc.rules.package_modes import fits_processors, package_limits, package_schedule
 from coalloc.schedule import Schedule
 
 LINK_ROW_LIMIT = 1e4

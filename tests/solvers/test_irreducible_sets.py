@@ -7,7 +7,7 @@ import pytest
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
 from coalloc.solvers.backends import cpsat
-from coalloc.solvers.reasons import irreducible, reasons_of
+from coalloc.solvers.irreducible_sets import irreducible, reasons_of
 
 FOUR = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=1.0)])
 NEEDED = "no schedule satisfies this irreducible set of conditions: "
