@@ -76,3 +76,15 @@ def test_public_docstrings_have_the_terms_of_the_field():
 def test_messages_have_the_terms_of_the_field():
     found = [(source, message) for source in SOURCES for message in messages(source)]
     assert [(source, message) for source, message in found if TERM.search(message)] == []
+
+
+def openings(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the first word of each docstring of a module."""
+    for node in ast.walk(ast.parse((ROOT / source).read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
+            yield f"{source}:{getattr(node, 'name', 'module')}", text.split()[0]
+
+
+def test_no_docstring_opens_with_a_bare_pronoun():
+    bare = {"How", "It", "Its", "Such", "Their", "They", "This", "Those", "What", "Which", "Who"}
+    assert [name for source in SOURCES for name, word in openings(source) if word in bare] == []

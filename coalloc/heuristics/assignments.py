@@ -1,4 +1,4 @@
-"""What a broker keeps of the sites while jobs come and go, so that a decision looks at sums and not at jobs.
+"""Sums that a broker keeps of the sites while jobs come and go, so that a decision looks at no jobs.
 
 Every number is of the jobs that were assigned to a site and have not finished.
 """

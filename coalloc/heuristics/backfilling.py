@@ -75,7 +75,7 @@ class Easy:
     """The order in which others are tried than the first that waits; None is that of the queue."""
     _reserve: Reserve = field(init=False)
     _gap: _Gap | None = field(init=False, default=None)
-    """What the last pass left, in which no job that waited then fits."""
+    """Gap that the last pass left, in which no job that waited then fits."""
 
     @property
     def chooses_shapes(self) -> bool:
@@ -89,7 +89,7 @@ class Easy:
 
     @property
     def queue_rules(self) -> QueueRules | None:
-        """What it decides on equal processors; None where the order of two jobs changes while they wait."""
+        """Rules on equal processors; None where the order of two jobs changes while they wait."""
         candidates = None if self.candidates == "queue" else self.candidates
         if self.preempts or not is_fixed(self.queue_order) or not (candidates is None or is_fixed(candidates)):
             return None
@@ -273,7 +273,7 @@ def _releases(running: Sequence[Running], now: float, started: Sequence[Release]
 
 
 class _Gap:
-    """What is free now beside a reservation, and how jobs fill it."""
+    """Gap beside a reservation, and the jobs that fill it."""
 
     def __init__(self, head: Job, free: Allocation, kept: Reservation, allocator: Allocator, state: State) -> None:
         num_classes, self._num_failures = len(state.classes), state.num_failures

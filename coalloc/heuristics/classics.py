@@ -48,7 +48,7 @@ class ListPolicy:
 
     @property
     def queue_rules(self) -> QueueRules | None:
-        """What it decides on equal processors; None where the order of two jobs changes while they wait."""
+        """Rules on equal processors; None where the order of two jobs changes while they wait."""
         return QueueRules(self.queue_order, "any" if self.skip else "none") if is_fixed(self.queue_order) else None
 
     def begin(self, state: State) -> None:

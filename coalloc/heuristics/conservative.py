@@ -30,7 +30,7 @@ FEW = 64
 
 
 class _Place(NamedTuple):
-    """Where a waiting job is to run: from ``start`` (s) for ``seconds`` on ``counts``, what it takes of a room.
+    """Place of a waiting job: from ``start`` (s) for ``seconds`` on ``counts``, and its part of a room.
 
     ``number`` is its place in the order of arrival, ``least_time`` (s) what it takes on the fastest class.
     Places compare by start, then by number.
@@ -169,7 +169,7 @@ class Conservative:
     _ends: dict[str, float] = field(init=False, default_factory=dict)
     """The estimated end of each running job, s."""
     _held: dict[str, Allocation] = field(init=False, default_factory=dict)
-    """What each running job takes of the room."""
+    """Part of the room that each running job takes."""
     _num_arrived: int = field(init=False, default=0)
     _is_looser: bool = field(init=False, default=False)
     """Whether a reservation was given up since the last pass."""

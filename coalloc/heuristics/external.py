@@ -30,7 +30,7 @@ PROTOCOL = 1
 GRACE = 2.0
 """Seconds that a program gets to end once its input is closed."""
 FIELDS = {"start", "wake"}
-"""What an answer may have."""
+"""Fields that an answer may have."""
 
 
 @dataclass(slots=True, weakref_slot=True)

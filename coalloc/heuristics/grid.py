@@ -29,7 +29,7 @@ SCHEDULERS: Mapping[Local, Callable[[], Policy]] = {
 }
 
 NUM_FACTS = tuple(len(fields(view)) for view in VIEWS)
-"""How many of the facts of a decision, in the order of the fields of a view, a strategy of each level sees."""
+"""Number of facts of a decision, in the order of the fields of a view, that a strategy of each level sees."""
 
 PLANS = 4
 """The level that knows the plans of the sites."""
@@ -37,7 +37,7 @@ PLANS = 4
 
 @dataclass(frozen=True, slots=True)
 class Sites:
-    """What does not change of the sites: their processors, what they are preferred by, watts of a busy processor."""
+    """Constant data of the sites: their processors, the factors that prefer them, watts of a busy processor."""
 
     sizes: tuple[int, ...]
     factors: Mapping[Factor, Sequence[float]]

@@ -61,7 +61,7 @@ class Loras:
 
     @property
     def needs_memory(self) -> str:
-        """Which option asks for the memory of all nodes and jobs, nothing where none does."""
+        """Option that asks for the memory of all nodes and jobs; empty where none does."""
         asked = {"node_limit": self.node_limit, "node_order": self.node_order}
         return next((f"{name}='memory'" for name, value in asked.items() if value == "memory"), "")
 

@@ -23,7 +23,7 @@ from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
 
 Release = tuple[float, Processors]
-"""When processors become free (s), and which."""
+"""Times at which processors become free (s), and the processors."""
 
 
 @dataclass(slots=True)

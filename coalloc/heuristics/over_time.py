@@ -42,7 +42,7 @@ def timeline_of(state: State) -> Timeline[int]:
 
 
 class Filling:
-    """What is free over time, and jobs that start now, or are to start later, one after the other."""
+    """Free capacity over time, and jobs that start now, or are to start later, one after the other."""
 
     def __init__(self, state: State, allocator: Allocator) -> None:
         self._now, self._num_classes = state.now, len(state.classes)

@@ -30,7 +30,7 @@ Wait = Annotated[float, Field(strict=True, ge=0)]
 """Seconds, without end where nothing ever starves."""
 
 SIGNS = {"low-first": 1.0, "high-first": -1.0}
-"""What makes the order of a key ascending."""
+"""Signs that make the order of a key ascending."""
 
 
 @dataclass(frozen=True, slots=True)

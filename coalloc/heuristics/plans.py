@@ -82,7 +82,7 @@ class Turns:
         self._plan = tuple(plan)
         self._num_waiting = len(self._plan)
         self._missing = [planned.processors.bit_count() for planned in self._plan]
-        """How many of its processors each job waits for: they are not free, or another has its turn."""
+        """Number of processors that each job waits for: they are not free, or another has its turn."""
         self._given: Processors = 0
         """The free processors that were offered to whose turn it is."""
         self._held_back: set[int] = set()

@@ -107,7 +107,7 @@ def _listed(order: str, summary: str, *, skip: bool = False) -> Entry:
 
 
 ORDERING = "key(state) and changes_every"
-"""What a queue order must have, for messages."""
+"""Requirement on a queue order, for messages."""
 
 BUILTIN: Mapping[str, Entry] = {
     "fcfs": _listed(

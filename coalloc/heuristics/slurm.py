@@ -32,14 +32,14 @@ MINUTE = 60.0
 
 
 class Room(Protocol):
-    """Where jobs may start now, one after the other."""
+    """Places where jobs may start now, one after the other."""
 
     def start(self, job: Job) -> Start | None:
         """Let a job start now; None where it does not fit."""
 
 
 class Free:
-    """What is free now, where it stays so: nothing but ends of jobs is to come."""
+    """Free capacity now, where it stays so: only ends of jobs are to come."""
 
     def __init__(self, state: State, allocator: Allocator) -> None:
         self._choose, self._free = allocator.choose, state.room

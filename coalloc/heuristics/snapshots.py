@@ -1,4 +1,4 @@
-"""What optimising policies see at an instant: an instance whose clock starts now, and room on the links."""
+"""Snapshots for optimising policies: an instance whose clock starts now, and room on the links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a schedule of a two-level grid is worth: the metrics of the grid study, each with its definition.
+"""Metrics of a schedule of a two-level grid: those of the grid study, each with its definition.
 
 In the definitions j runs over the placed jobs: r_j is the arrival, s_j the start, c_j the end, size_j the tasks and p_j
 the base time; m_i are the processors of site i, v_i is the power of one of them. All instants are on the clock of
@@ -57,7 +57,7 @@ class GridRun:
 
     @property
     def work(self) -> float:
-        """What EnEff counts as done, processor s."""
+        """Work that EnEff counts as done, processor s."""
         return float((self.tasks * (self.end - self.start)).sum()) if self.is_work_on_site else self.logged_work
 
     @property
@@ -239,4 +239,4 @@ GRID_METRICS: Mapping[str, GridMetric] = {
 """Every metric of a grid by name; sums, means and ratios over nothing are 0."""
 
 IN_JOULES = ("energy", "energy_efficiency")
-"""Those that need to know what the platform draws."""
+"""Metrics that depend on the power of the platform."""

@@ -40,7 +40,7 @@ DAYS, HOURS = 7, 24
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Which group each job is in: ``of_job`` indexes ``names``, which are in the order of reports."""
+    """Group of each job: ``of_job`` indexes ``names``, which are in the order of reports."""
 
     names: Sequence[Hashable]
     of_job: Ints
@@ -52,7 +52,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """Which time of the week the clock shows: the Unix time (s) of its 0, and the zone whose hours count."""
+    """Time of the week: the Unix time (s) of the clock's 0, and the zone whose hours count."""
 
     epoch: float = MONDAY
     time_zone: str = "UTC"

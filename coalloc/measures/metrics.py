@@ -33,7 +33,7 @@ BOUNDED_SLOWDOWN_THRESHOLD = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What is measured of each job: its unit, its formula, and the function that computes it, one value per job."""
+    """Quantity measured of each job: its unit, its formula, and the function that computes it, one value per job."""
 
     unit: str
     formula: str

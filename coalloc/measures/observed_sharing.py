@@ -1,4 +1,4 @@
-"""What happened on shared nodes under a schedule: what each job got and when it stood still, what users kept.
+"""Events on shared nodes under a schedule: what each job got and when it stood still, what users kept.
 
 From starts, ends and nodes the state of the nodes follows (:mod:`coalloc.problem.shared_nodes`): it is gone through
 once, from instant to instant. Definitions: docs/time-shared/model.md.
@@ -18,7 +18,7 @@ from coalloc.schedule import Schedule
 from coalloc.schedule.observed import intervals_held, placed_jobs
 
 NOTIFICATIONS = ("local", "no_local", "stop", "resume")
-"""What nodes tell each other: a user is there, a user has left, a task was stopped, a task goes on."""
+"""Notifications between nodes: a user is there, a user has left, a task was stopped, a task goes on."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class SharedUse:
-    """What happened on shared nodes: by job, by user who came before the last end, stops, and messages by kind.
+    """Use of shared nodes: by job, by user who came before the last end, stops, and messages by kind.
 
     Stops are in order of their ends. A message goes from a node to one other that has a task of the same job; only
     where nodes cooperate.
@@ -97,7 +97,7 @@ def nodes_used(instance: Instance, schedule: Schedule) -> list[list[int]]:
 
 @dataclass(slots=True)
 class _Happenings:
-    """What happens at an instant: jobs and users by number."""
+    """Events at one time: jobs and users by number."""
 
     ending: list[int] = field(default_factory=list)
     going: list[int] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a schedule on shared nodes is worth to parallel jobs and to local users, and a lower bound on the makespan.
+"""Metrics of a schedule on shared nodes for parallel jobs and for local users, and a lower bound on the makespan.
 
 :data:`SHARING_METRICS` names each metric with its unit and its definition. Source: Hanzich et al., section 3.3 and
 Table 2; errata 24. Deviations are those of a population.
@@ -22,7 +22,7 @@ LATENCY_OF_USER = 14.0
 """Latency of system calls where a user is active and nothing else runs, us. Source: Table 2."""
 
 KAPPA = 18.0
-"""How much more it is where parallel tasks take all of the CPU, us: it reaches the lower limit of Table 2, 32 us."""
+"""Increase where parallel tasks take all of the CPU, us: it reaches the lower limit of Table 2, 32 us."""
 
 SHARING_METRICS: Mapping[str, tuple[str, str]] = {
     "turnaround_mean": ("s", "Mean of e_j - r_j."),

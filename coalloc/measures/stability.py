@@ -1,4 +1,4 @@
-"""How stable a queue policy is on shared nodes: the weighted sum V of means and deviations; less is more stable.
+"""Stability of a queue policy on shared nodes: the weighted sum V of means and deviations; less is more stable.
 
 Source: Hanzich et al. (CISNE), section 3.3 and Figure 7.b. Its slowdown, turnaround and makespan are the metrics of
 :mod:`coalloc.measures.sharing` and :func:`makespan_ratio`. Deviations are those of a population: of slowdown and
@@ -22,7 +22,7 @@ RUN_METRICS = (
     "turnaround_deviation",
     "makespan_ratio",
 )
-"""What V takes of each run: metrics of :data:`coalloc.measures.sharing.SHARING_METRICS`, and the makespan ratio."""
+"""Terms of V from each run: metrics of :data:`coalloc.measures.sharing.SHARING_METRICS`, and the makespan ratio."""
 
 WEIGHTS: Mapping[str, float] = {
     "dedicated_slowdown_mean": 3.0,

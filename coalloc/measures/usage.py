@@ -28,11 +28,11 @@ MAX_STEPS = 10_000_000
 
 
 LOAD, SHARE = "load:", "share:"
-"""What the names of the columns of a link begin with."""
+"""Prefixes of the names of the columns of a link."""
 
 
 class Kind(NamedTuple):
-    """What a column says: its unit and its definition."""
+    """Meaning of a column: its unit and its definition."""
 
     unit: str
     definition: str
@@ -66,7 +66,7 @@ class Usage:
 
     @property
     def num_steps(self) -> int:
-        """How many steps there are."""
+        """Number of steps."""
         return len(self.instants) - 1
 
     def averaged(self, every: float) -> Usage:

@@ -36,10 +36,10 @@ NAMES: Mapping[str, str] = {
     "energy": "energy, GJ",
     "energy_efficiency": "EnEff, processor s/J",
 }
-"""What axes call the metrics; {unit} is one of time that suits the values."""
+"""Names of the metrics on axes; {unit} is one of time that suits the values."""
 
 GIGA = {"energy": 1e9}
-"""What metrics are divided by."""
+"""Divisors of metrics."""
 
 
 def draw_degradations(degradations: pd.DataFrame, judged: Sequence[str]) -> Figure:

@@ -1,4 +1,4 @@
-"""What clusters with power states draw under a finished schedule, exactly.
+"""Power of clusters with power states under a finished schedule, exactly.
 
 Which cores, boards, chassis and sites are on follows from the starts, the ends and the processors of jobs. A core is on
 from the start of a job to ``core_grace`` after its end, a board and a chassis while one of their cores is, a site from
@@ -29,8 +29,7 @@ Ints = NDArray[np.int64]
 Working = Literal["total", "extra"]
 
 SITE_PARTS = ("site", "chassis", "board", "idle", "working", "startup")
-"""What a cluster with power states draws for: itself, its chassis, its boards, its cores without and with a job, and
-while it starts up."""
+"""Consumers of a cluster with power states: itself, its chassis, its boards, cores without and with a job, start-ups."""
 
 FEW_NUMBERS = 1 << 16
 """Numbers that fit into 16 bits, which sort by radix: ten times as fast."""
@@ -38,7 +37,7 @@ FEW_NUMBERS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Periods:
-    """When the members of a level, cores for one, are on: member ``number[i]`` from ``begin[i]`` to ``end[i]``, s.
+    """Periods in which the members of a level, cores for one, are on: ``number[i]`` from ``begin[i]`` to ``end[i]``, s.
 
     They are in order of number and time, and no two of a member touch.
     """
@@ -71,7 +70,7 @@ class Work:
 
     @property
     def cores(self) -> Ints:
-        """How many cores each row holds."""
+        """Number of cores that each row holds."""
         return np.bincount(self.row, self.stop - self.first, len(self.job)).astype(np.int64)
 
     @property

@@ -35,7 +35,7 @@ class ClusterRow:
 
 @dataclass(frozen=True)
 class ClusterRows:
-    """All such rows of a problem."""
+    """Rows of a problem on the clusters of jobs."""
 
     allocations: Allocations
     rows: tuple[ClusterRow, ...]

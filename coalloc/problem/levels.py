@@ -134,7 +134,7 @@ class SpeedLevels:
 
     @cached_property
     def columns(self) -> LevelColumns:
-        """All of them as columns; raises as :attr:`levels` does."""
+        """The speed levels as columns; raises as :attr:`levels` does."""
         num_jobs, number_of = len(self._allocations.jobs), {of: n for n, of in enumerate(self.class_sets)}
         others = ((j, lv.duration, lv.tasks, number_of[lv.classes]) for j, of in self._others.items() for lv in of)
         listed = np.array(list(others), dtype=float).reshape(-1, 4)

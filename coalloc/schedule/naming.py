@@ -37,7 +37,7 @@ class Occupation:
 
 @dataclass(frozen=True, slots=True)
 class Occupations:
-    """Such jobs as columns; ``counts`` has shape ``(num_jobs, num_classes)``."""
+    """Columns of such jobs; ``counts`` has shape ``(num_jobs, num_classes)``."""
 
     job: Sequence[str]
     start: Floats

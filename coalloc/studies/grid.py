@@ -46,7 +46,7 @@ MEMORY = 4000.0
 """MB at which a run is killed."""
 
 BOUNDED = ("energy", "makespan")
-"""What has a column of the bound and one of the gap."""
+"""Metrics that have a column of the bound and one of the gap."""
 
 OF_BOUNDS = tuple(f"{name}_{column}" for name in BOUNDED for column in ("bound", "gap"))
 
@@ -68,7 +68,7 @@ class StudiedWeek:
 
     @property
     def text(self) -> str:
-        """Its canonical file."""
+        """The canonical file of the week."""
         return _text_of(self)
 
     def __hash__(self) -> int:
@@ -93,13 +93,13 @@ class WeekCall(Runnable):
 
     @property
     def label(self) -> str:
-        """What it is called where it is missing."""
+        """Name of the run where it is missing."""
         always_on = "" if self.options["power_management"] else ", always on"
         return f"{self.week.instance.name}: {self.options.get('strategy', 'bounds')}{always_on}"
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What is run."""
+        """The run as a row of a table names it."""
         limits = {"time_limit": self.time_limit, "memory_limit": MEMORY}
         return {"week": self.week.instance.name, "week_sha256": self.week.sha256, **self.options, **limits}
 
@@ -230,7 +230,7 @@ def grid_study(
 
 @dataclass(frozen=True, slots=True)
 class _Study:
-    """What all runs of a study share, where they are kept, and how many there are at a time."""
+    """State that all runs of a study share: options, store, and how many run at a time."""
 
     weeks: Sequence[StudiedWeek]
     options: Mapping[str, Any]

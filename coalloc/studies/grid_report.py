@@ -1,4 +1,4 @@
-"""What a grid study says: which strategy is best by all metrics, by each, and how sure that is.
+"""Report of a grid study: the strategies that are best by all metrics and by each, and how sure that is.
 
 Everything here reads the table of :func:`coalloc.studies.grid_study`; rankings are of the runs with power management.
 Means are over the weeks, and degradations those of the means. Source: the two-level grid study, section 6.2, Tables 10

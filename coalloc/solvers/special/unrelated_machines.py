@@ -65,7 +65,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What jobs take on machines, ticks, shape ``(num_jobs, num_machines)``; machine i is a processor of a class."""
+    """Run times of jobs on machines, ticks, shape ``(num_jobs, num_machines)``; machine i is a processor of a class."""
 
     times: Floats
     classes: tuple[int, ...]

@@ -30,7 +30,7 @@ MAX_LOG_GAP = 13.0
 """Largest logarithm of the time between arrivals at the busiest hours: exp(13) s are 5 days."""
 
 LEAST_PROBABILITY = 1e-6
-"""What a limit must leave of a distribution, so that something can be drawn."""
+"""Least probability that a limit must leave of a distribution, so that something can be sampled."""
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 

@@ -137,7 +137,7 @@ class ThesisOas(Generator):
 
 
 class PaperOas(ThesisOas):
-    """As ``thesis-oas``, with two nodes per cluster and so jobs of 1 to 6 tasks (paper on OAS, section 4).
+    """Generator ``thesis-oas`` with two nodes per cluster and so jobs of 1 to 6 tasks (paper on OAS, section 4).
 
     Jobs of more than 2 tasks need co-allocation.
     """
