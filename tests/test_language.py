@@ -35,7 +35,6 @@ ALLOWED = {"docs/glossary.md": {"base time", "compaction"}}
 DEFERRED = (
     "reference-files",
     "results",
-    "simulation",
     "sources",
 )
 """Long pages that are still in the old English."""
