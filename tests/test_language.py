@@ -33,7 +33,6 @@ TERM = re.compile(rf"\b(?:{'|'.join(TERMS)})\b", re.IGNORECASE)
 ALLOWED = {"docs/glossary.md": {"base time", "compaction"}}
 """Old terms that a page may name: the glossary has synonyms of other texts."""
 DEFERRED = (
-    "reference-files",
     "results",
     "sources",
 )
