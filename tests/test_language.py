@@ -32,15 +32,9 @@ TERMS = {
 TERM = re.compile(rf"\b(?:{'|'.join(TERMS)})\b", re.IGNORECASE)
 ALLOWED = {"docs/glossary.md": {"base time", "compaction"}}
 """Old terms that a page may name: the glossary has synonyms of other texts."""
-DEFERRED = (
-    "reference-files",
-    "simulation",
-)
-"""Long pages that are still in the old English."""
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`|<!--.*?-->|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
-OLD_PAGES = [f"docs/{name}.md" for name in DEFERRED]
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "coalloc").rglob("*.py"))
 
 
@@ -59,12 +53,8 @@ def messages(source: str) -> Iterator[str]:
 
 
 def test_pages_have_the_terms_of_the_field():
-    found = {page: terms_of_page(page) for page in PAGES if page not in OLD_PAGES}
+    found = {page: terms_of_page(page) for page in PAGES}
     assert {page: terms for page, terms in found.items() if terms} == {}
-
-
-def test_a_page_that_needs_no_delay_has_none():
-    assert [page for page in OLD_PAGES if not terms_of_page(page)] == []
 
 
 def test_public_docstrings_have_the_terms_of_the_field():

@@ -26,7 +26,7 @@ MIXES: dict[str, tuple[QueueOrder, Selection]] = {
 class Loras:
     """Select jobs and nodes in configurable orders; supports time-shared nodes.
 
-    LoRaS sees what is on each node now, never what is to come (docs/time-shared/loras.md). Source: Hanzich et al.
+    LoRaS sees what is on each node now, never what is to come (docs/time-shared-nodes.md#loras). Source: Hanzich et al.
     (CISNE), section 2.2 (the policy Flexible); errata 12 and 24.
 
     Parameters

@@ -78,7 +78,7 @@ class Instance(Value):
     local_users : sequence of LocalUser, default ()
         Interactive users who are active on time-shared nodes.
     limits : sequence of Limit, default ()
-        Limits on what some jobs, such as those of a user, take together at any time.
+        Limits on some jobs together, such as those of a user, at any time.
 
     Raises
     ------

@@ -147,9 +147,9 @@ class Job(Value):
     min_tasks_per_cluster : int or None, default None
         Minimum number of its tasks in each cluster that it uses. None: 1.
     slices : int or None, default None
-        Number of equal parts of its tasks, each in a cluster of its own; it divides the tasks. None: no such parts.
+        Number of equal parts of its tasks, each in a separate cluster; it divides the tasks. None: no parts.
     level : SwitchLevel or None, default None
-        Level of the tree of switches within one switch of which its tasks must be, or preferably are. None: no such.
+        Level of the switch tree: all tasks are under one switch of it, or preferably so. None: no restriction.
     lags : sequence of Lag, default ()
         Minimal and maximal time lags: how long after the start or the end of other jobs it starts.
 

@@ -35,13 +35,10 @@ SHARING_METRICS: Mapping[str, tuple[str, str]] = {
     "stopped_time": ("s", "Time during which a task of job j is stopped, summed over the jobs."),
     "stopped_share": ("-", "Share of the jobs with a task that is stopped at some time."),
     "stops": ("-", "Number of times that a task is stopped."),
-    **{
-        f"messages_{kind}": (
-            "-",
-            f"Number of {kind.upper()} notifications from a node to another node with a task of the same job.",
-        )
-        for kind in NOTIFICATIONS
-    },
+    **dict.fromkeys(
+        (f"messages_{kind}" for kind in NOTIFICATIONS),
+        ("-", "Number of notifications of this kind from a node to another node with a task of the same job."),
+    ),
     "user_time": ("s", "Time for which users are active before the last end, summed over the users."),
     "user_cpu_mean": ("-", "CPU share that parallel tasks leave to users, averaged over user_time."),
     "user_cpu_least": ("-", "Smallest CPU share that is left to a user; 1 without users."),
@@ -74,7 +71,7 @@ def sharing_metrics(instance: Instance, schedule: Schedule, kappa: float = KAPPA
     Returns
     -------
     dict of str to float
-        The metrics of docs/time-shared/metrics.md by name, and per profile of local users ``latency_mean_PROFILE`` and
+        The metrics of docs/time-shared-nodes.md by name, and per profile of local users ``latency_mean_PROFILE`` and
         ``latency_max_PROFILE`` (us): 14 us plus ``kappa`` times the CPU share of parallel tasks. The latency is a
         model, not a measurement.
 

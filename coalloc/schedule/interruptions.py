@@ -61,7 +61,7 @@ class Failure(Value):
 
 @value()
 class InterruptedRun(Value):
-    """A run of a job that did not count: the job was interrupted, and joined the queue again.
+    """A lost run: the job was interrupted, and joined the queue again.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class Schedule(Value):
     failures : sequence of coalloc.results.Failure, default ()
         Failures of nodes during the run.
     interrupted : sequence of coalloc.results.InterruptedRun, default ()
-        Runs that did not count: the job was interrupted and started anew. Its placement is the last run.
+        Lost runs: the job was interrupted and started anew. Its placement is the last run.
 
     See Also
     --------

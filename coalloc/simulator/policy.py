@@ -440,9 +440,10 @@ class Policy(Protocol):
     """Interface of a scheduling policy: it decides which waiting jobs start now, and where.
 
     Any object with ``scope`` and ``decide`` is a policy. ``decide`` is called once per scheduling pass while jobs wait.
-    Optional methods ``begin(state)``, ``arrived(state, job)`` and ``ended(state, running)`` are called at the start of
-    a run, at arrivals and at ends. ``links = "strict"`` declares that the policy keeps links from saturating;
-    ``coalloc.compare`` then uses a tighter bound.
+    Optional methods ``begin(state)``, ``arrived(state, job)``, ``ended(state, running)`` and ``left(state, job)`` are
+    called at the start of a run, at arrivals, at ends, and for jobs that leave the queue without a start.
+    ``links = "strict"`` declares that the policy keeps links from saturating; ``coalloc.compare`` then uses a tighter
+    bound.
 
     See Also
     --------

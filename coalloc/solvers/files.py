@@ -33,11 +33,11 @@ class ResultDocument(Value):
     status : SolveStatus
         ``optimal`` (with a proof), ``feasible``, ``infeasible`` or ``unknown``.
     stopped_by : str
-        What ended the search.
+        Why the search ended.
     objective : float or None
         Objective of the schedule, in ``unit``; null: no schedule.
     lower_bound : float or None
-        Proven lower bound, in ``unit``; null: none.
+        Proved lower bound, in ``unit``; null: none.
     unit : str
         Unit of the objective: ``s``, ``tasks``, ``J``, ``J s``, that of a custom objective, or ``-`` for a ratio.
     gap : float or None

@@ -72,7 +72,7 @@ class TracePoint:
     lower_bound : float or None
         Best proved lower bound, in the unit of the objective. None: no bound is known.
     source : str
-        Method that found the news; after a colon, what happened to a method without news.
+        Method that found the incumbent or bound. After a colon: the outcome of a method that found none.
 
     Examples
     --------
@@ -280,7 +280,7 @@ class MethodRun:
     bounds : int, default 0
         Number of times that it raised the lower bound, also while another method ran.
     closed : bool, default False
-        Whether it ended the solve: by a proof, within the gap that was asked for, or as infeasible.
+        Whether it ended the solve: by a proof, within the requested gap, or as infeasible.
 
     Examples
     --------
@@ -376,7 +376,7 @@ class SolveResult:
     status : SolveStatus
         ``"optimal"`` (with a proof), ``"feasible"``, ``"infeasible"`` or ``"unknown"``.
     stopped_by : str
-        What ended the search: ``"proof"``, ``"gap"``, ``"time"``, ``"work"``, ``"interrupt"`` or ``"failure"``.
+        Why the search ended: ``"proof"``, ``"gap"``, ``"time"``, ``"work"``, ``"interrupt"`` or ``"failure"``.
     objective : float or None
         Objective of ``schedule``, recomputed from it, in ``unit``. None: no schedule is known.
     lower_bound : float or None

@@ -51,7 +51,7 @@ BOUNDED = ("energy", "makespan")
 OF_BOUNDS = tuple(f"{name}_{column}" for name in BOUNDED for column in ("bound", "gap"))
 
 COLUMNS = ("week", "strategy", "power_management", "jobs", *GRID_METRICS, "makespan", *OF_BOUNDS)
-"""Columns of the table; docs/grid.md defines them."""
+"""Columns of the table; the docstring of :func:`grid_study` defines them."""
 
 Rows = list[dict[str, Any]]
 
@@ -183,8 +183,10 @@ def grid_study(
     Returns
     -------
     pandas.DataFrame
-        One row per week and strategy: ``week``, ``strategy``, ``power_management``, ``jobs``, the metrics of
-        ``coalloc.grid.grid_metrics``, ``makespan`` (s), and bound and gap of makespan and energy.
+        One row per run, with the columns ``week``, ``strategy``, ``power_management``, ``jobs``, the metrics of
+        ``coalloc.grid.grid_metrics`` and ``makespan``, from the earliest arrival to the last end (s). For schedules
+        with each job on one site, ``energy_bound`` (J, with sites switched as in the run) and ``makespan_bound`` (s, by
+        work) are lower bounds; ``energy_gap`` and ``makespan_gap`` are (value - bound)/value, 0 if the value is 0.
 
     Raises
     ------

@@ -95,9 +95,9 @@ def platform(name: str, speeds: Speeds = "site") -> Platform:
     name : str
         A name of ``coalloc.grid.platforms()``.
     speeds : {"site", "processor", "origin"}, default "site"
-        Speed of the nodes relative to the slowest site: ``"site"`` compares the published FLOPS of whole machines,
-        ``"processor"`` the FLOPS per processor. ``"origin"`` is the platform of ``"processor"``, for jobs whose logged
-        times are multiplied by the speed of their home site.
+        Speed of the nodes relative to the slowest site: ``"site"`` compares the FLOPS of whole machines, as published
+        (SDSC-DS is 281 times as fast as KTH), ``"processor"`` the FLOPS per processor (20.5 times). ``"origin"`` is the
+        platform of ``"processor"``, for jobs whose logged times are multiplied by the speed of their home site.
 
     Returns
     -------
@@ -115,7 +115,11 @@ def platform(name: str, speeds: Speeds = "site") -> Platform:
 
     Notes
     -----
-    Source: the two-level grid study, Tables 3, 4, 6 and 8 and section 5.2; errata 27 and 28.
+    Source: the two-level grid study; errata 27 and 28. The sites are those of Tables 3 and 4 in their order, watts and
+    efficiencies those of Tables 6 and 8. A start-up takes 20 s, and the grace periods are 5 s and 10 s (section 5.2).
+    Appendix A.3 has 2 chassis per site with 0 W each, 32 W for the site KTH, and 50 W, which is assumed for all other
+    sites. Also assumed: a board has as many cores as a node of the machine has processors (8 at SDSC-BLUE and SDSC-DS,
+    2 at DAS2, 1 elsewhere), boards are dealt to both chassis, and a start-up draws as all of the site on and idle.
 
     Examples
     --------

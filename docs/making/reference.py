@@ -1,8 +1,7 @@
 """Pages made from the code, and kept in the repository so that they can be read there: python docs/making/reference.py.
 
-``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell, the table of
-supported features in ``modelling-features.md`` from what methods and policies say, and ``methods.md`` from the rows of
-the portfolio. ``policies.md``, ``generators.md`` and ``metrics.md`` are the registries and the docstrings of what is
+``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell, and
+``methods.md`` from the rows of the portfolio and the features that methods and policies support. ``policies.md``, ``generators.md`` and ``metrics.md`` are the registries and the docstrings of what is
 in them: a docstring is Markdown there, ``docs/PAGE.md#heading`` becomes a link, and examples become blocks of code.
 """
 
@@ -183,12 +182,6 @@ def cli_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def features_page() -> str:
-    """Return the page of modelling features, its table of support by method made anew."""
-    page = (DOCS / "modelling-features.md").read_text(encoding="utf-8")
-    return re.sub(r"^\| method \|(.*\n\|)*.*\n", lambda _: support_table() + "\n", page, count=1, flags=re.MULTILINE)
-
-
 def methods_page() -> str:
     """Return the page on the methods of the portfolio."""
     lines = ["# Methods of the portfolio", "", MADE, ""]
@@ -222,6 +215,12 @@ def methods_page() -> str:
         "| method | supports | shares, % | what it does | source |",
         "|---|---|---|---|---|",
         *(_method_row(part) for row in METHODS for part in row.parts),
+        "",
+        "## Feature support",
+        "",
+        "[Modelling features](modelling-features.md#feature-support) that methods and policies support:",
+        "",
+        support_table(),
     ]
     return "\n".join(lines) + "\n"
 
@@ -484,7 +483,6 @@ def _value(value: Any) -> str:
 PAGES = {
     "reference-files.md": files_page,
     "reference-cli.md": cli_page,
-    "modelling-features.md": features_page,
     "methods.md": methods_page,
     "metrics.md": metrics_page,
     "generators.md": generators_page,

@@ -90,7 +90,7 @@ class UnsupportedFeature(CoallocError):  # noqa: N818 - what it is, not that it 
 
     Notes
     -----
-    docs/modelling-features.md lists which method supports which feature.
+    docs/methods.md lists which method supports which feature.
 
     Examples
     --------

@@ -1,8 +1,6 @@
 """From traces of sites to weeks of a grid: filtered, put onto the clock of one broker, merged and cut at Mondays.
 
-The clock is Unix time + the least time zone of all traces, without daylight saving. Each trace begins at the first
-Monday 0:00 after its first valid job and the warm-up, and all these Mondays become instant 0.
-Source: Aragón Ayala (2012), section 5.1.1; what it leaves open is decided here and said in ``docs/grid.md``.
+Source: Aragón Ayala (2012), section 5.1.1; :func:`merge_swf` says what is decided where the source leaves it open.
 """
 
 from __future__ import annotations
@@ -182,7 +180,25 @@ def merge_swf(
 
     Notes
     -----
-    Source: the two-level grid study, section 5.1.1.
+    Source: the two-level grid study, section 5.1.1; errata 33 and 40.
+
+    A job is dropped by the first of these filters that applies, with the field of the trace; a *valid* job passes a to
+    i. Another partition (16) than those named; a: a job number (1) of 0 or less; b: a submit time (2) below 0; c: a run
+    time (4), d: allocated processors (5), e: a requested time (9), f: a user (12) of 0 or less; g, h, i: status (11) 0
+    (failed), 4 (failed in its last part), 5 (cancelled); more processors than every site has; an arrival before the
+    first Monday, or after the last week.
+
+    A time is Unix time + the time zone of the broker, the least of all traces, without daylight saving. Each trace
+    begins at the first Monday 0:00 at or after its first valid job + the warm-up; all these Mondays become time 0. A
+    trace covers the days up to that of its last valid job, so its last whole week ends with its last Sunday.
+
+    Tasks are the allocated processors, and the estimate is the requested time, which also limits the run time. Users
+    are numbered from 1, trace by trace. Jobs that arrive together are in the order of the traces, then of the file.
+
+    The report has for each trace the records, what each filter dropped, cut run times, jobs, users, the first Monday
+    and its whole weeks; for each week jobs, users, work = sum of tasks times reference run time, and offered load =
+    work / (604,800 s times the sum of m_i v_i), with m_i processors of speed v_i at site i; for each day the work of
+    the jobs that arrive on it, by months of 30 days from time 0.
 
     Examples
     --------
