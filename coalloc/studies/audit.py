@@ -150,7 +150,7 @@ def audit(
 
     Notes
     -----
-    docs/audit.md explains the questions, the bounds and the columns.
+    docs/audit.md explains the questions and the bounds.
 
     Examples
     --------

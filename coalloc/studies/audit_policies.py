@@ -223,7 +223,7 @@ class Trials:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for the audited schedule and for each policy, the least mean wait first (docs/audit.md)."""
+        """A row for the audited schedule and for each policy, the least mean wait first."""
         import pandas as pd
 
         odd, even = self.jobs.chosen_on, self.jobs.measured_on

@@ -103,7 +103,7 @@ class Audit(Report):
     account : tuple of str
         Report of dropped and modified jobs.
     whole : dict
-        The row of the whole period, with the columns of docs/audit.md.
+        The row of the whole period, with the columns of ``table``.
     windows : tuple of dict
         The rows of the intervals.
     held : tuple of dict
@@ -155,17 +155,49 @@ class Audit(Report):
 
     @property
     def table(self) -> pd.DataFrame:
-        """Table with one row for the whole period, then one per interval (docs/audit.md)."""
+        """Table with one row for the whole period, then one per interval; times in s.
+
+        - ``window``, ``kind``: beginning on the clock of the site if it is known; ``"period"`` or ``"window"``.
+        - ``begin``, ``end``: on the clock of the trace.
+        - ``jobs``, ``waiting``, ``running``: jobs that count; those that waited and that ran at the beginning.
+        - ``crowded_out``: jobs that ran then but found no processors; they are left out.
+        - ``most_used``, ``is_possible``: most processors in use in the log, and whether the platform has as many. If it
+          has not, the log is no schedule of the problem, and may be below a bound.
+        - ``wait_as_it_was``, ``wait_bound``, ``wait_best``, ``wait_online``: mean wait in the log, its lower bound, in
+          the best known schedule, and in the best of a policy with user estimates.
+        - ``wait_best_by``, ``wait_online_by``: origin of these schedules: a policy as ``policies`` accepts it, or
+          ``"search"``.
+        - ``bounded_slowdown_...``: the same for the mean bounded slowdown.
+        - ``makespan_as_it_was``, ``makespan_bound``, ``makespan_best``: from the beginning to the last end.
+        - ``utilization_...``: processor-seconds of these and of running jobs / (processors * makespan); at most that of
+          the bound on the makespan.
+        - ``waited``: mean wait before the beginning.
+        - ``capacity_low``, ``capacity_high``, ...: lower and upper bound on the part of each cause of waiting.
+        """
         return table_of([self.whole, *self.windows])
 
     @cached_property
     def policies(self) -> pd.DataFrame:
-        """Table with one row for the audited schedule and for each policy over the whole period (docs/audit.md)."""
+        """Table with one row for the audited schedule and for each policy over the whole period; times in s.
+
+        - ``policy``, ``kind``: the policy as ``--against`` accepts it; ``"audited"``, ``"named"``, ``"model"`` or
+          ``"tried"``.
+        - ``wait_mean``, ``wait_median``, ``wait_p90``, ``wait_p99``, ``wait_max``: of the waits of all jobs.
+        - ``starved``: number of jobs that wait longer than a day and than ten times their requested walltime.
+        - ``wait_chosen_on``, ``wait_measured_on``: mean wait of the jobs of odd and of even intervals.
+        - ``front_p99``, ``front_max``: whether no other policy is better in both the mean wait and the 99th percentile,
+          or the maximum; of equal policies the first.
+        """
         return self.trials.table
 
     @cached_property
     def groups(self) -> pd.DataFrame:
-        """Table with one row per size, length and user: waits before and under the named policy (docs/audit.md)."""
+        """Table with one row per group of jobs: waits (s) in the audited schedule and under the named policy.
+
+        - ``by``, ``group``, ``jobs``: property of the jobs, such as size, length, user, queue or account; its value;
+          number of jobs.
+        - ``wait_mean_before``, ``wait_mean_after``, ...: each statistic of ``policies``, in both schedules.
+        """
         return self.trials.groups(users=self.names_users)
 
     @property

@@ -45,7 +45,7 @@ OF_SHARES = ("waited", *(f"{share}_{end}" for share in SHARES for end in ("low",
 STATE = ("window", "kind", "begin", "end", "jobs", "waiting", "running", "crowded_out", "most_used", "is_possible")
 
 COLUMNS = (*STATE, *OF_MEASURES, *OF_MAKESPAN, *OF_SHARES)
-"""Columns of the table; docs/audit.md defines them."""
+"""Columns of the table; ``Audit.table`` defines them."""
 
 TOLERANCE = 1e-6
 """Share by which a schedule may be below a bound: both are floats."""

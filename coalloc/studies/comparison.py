@@ -80,7 +80,7 @@ COLUMNS = (
     "decision_time_mean",
     "decision_time_max",
 )
-"""Columns of the table; README and docs/studies.md define them."""
+"""Columns of the table; :func:`compare` defines them."""
 
 LARGEST_FACTOR = 20.0
 """Upper end of the axis of a performance profile."""
@@ -170,9 +170,18 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row per instance and policy, and one for the exact solve: ``lower_bound`` and ``optimum`` of the objective,
-        ``gap`` = (value - lower_bound) / value, ``ratio`` = value / optimum (nan if the optimum is unknown), and
-        metrics. docs/studies.md defines the columns.
+        One row per instance and policy, and one for the exact solve, ``oas (exact)``:
+
+        - ``objective``: that of the bound; the value of a row is ``makespan``, ``wait_mean`` or
+          ``bounded_slowdown_mean``;
+        - ``lower_bound``: a bound for the schedules that the policy may return (Notes);
+        - ``bound_source``: ``"oas"``, ``"oas without links"`` (the instance without traffic),
+          ``"bounds without links"`` (``coalloc.lower_bound`` there), or ``"none: jobs were killed"``;
+        - ``gap``, ``ratio``: (value - lower_bound) / value; value / optimum;
+        - ``optimum``: optimum of the problem of the bound if it is proved, otherwise nan;
+        - ``certified``: with ``certify``, whether a certificate of the optimum is accepted;
+        - others: metrics of the run; ``decision_time_mean`` and ``decision_time_max`` of the exact row are the time of
+          the solve.
 
     Raises
     ------
@@ -187,6 +196,13 @@ def compare(
     --------
     coalloc.simulate : Run one policy.
     coalloc.studies.energy_front : Compare policies with the Pareto front of makespan and energy.
+
+    Notes
+    -----
+    A policy that keeps links from saturating has the bound of ``coalloc.solve``. Any other policy has that of the
+    instance without traffic, since saturation only lengthens jobs. A run with killed jobs has none, because they do
+    less work. The bounded slowdown of jobs that communicate has none, because a saturated link makes a wait look
+    shorter.
 
     Examples
     --------

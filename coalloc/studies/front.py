@@ -70,7 +70,7 @@ COLUMNS = (
     "on_front",
     "status",
 )
-"""Columns of the table; docs/studies.md defines them."""
+"""Columns of the table; :func:`energy_front` defines them."""
 
 SUMMARY = (
     "label",
@@ -145,11 +145,21 @@ def energy_front(
     Returns
     -------
     pandas.DataFrame
-        One row per point, labelled ``"exact"``, then one per policy: ``makespan`` and ``makespan_limit`` (s),
-        ``energy`` (J), ``edp`` (J s), ``lower_bound`` on the energy within the limit, ``gap`` = (energy - lower_bound)
-        / energy, ``edp_bound``, ``on_front`` (no row dominates it) and ``open_from`` (s: other points may lie between
-        this makespan and that of the row). ``attrs`` holds ``edp_bound``, ``slot``, ``open`` (intervals that may hold
-        further points, s), ``complete`` (there are none) and ``least_makespan`` (s).
+        One row per point, labelled ``"exact"``, then one per policy:
+
+        - ``makespan_limit``: largest limit of the point, s; infinite for the last point, nan for a policy;
+        - ``makespan``, ``energy``, ``edp``: of the schedule, s, J and J s;
+        - ``lower_bound``: bound on the energy within the limit, J; for a policy, within its makespan;
+        - ``gap``: (energy - lower_bound) / energy; 0 if the point is proved;
+        - ``edp_bound``: bound on the EDP of makespans above the limit of the previous row, J s; for a policy, makespan
+          times bound;
+        - ``open_from``: other points may lie between this makespan and that of the row, s; nan if there are none;
+        - ``on_front``: no row is better in makespan or energy and as good in the other;
+        - ``status``: of the solve, or ``"policy"``.
+
+        ``attrs`` holds ``open`` (pairs of makespans between which further points may lie, s), ``complete`` (there are
+        none), ``least_makespan`` (no schedule is shorter, s), ``edp_bound`` (no schedule has a lower EDP, J s) and
+        ``slot``.
 
     Raises
     ------
@@ -164,10 +174,6 @@ def energy_front(
     See Also
     --------
     coalloc.energy : Compute the energy of one schedule.
-
-    Notes
-    -----
-    docs/studies.md defines the columns.
 
     Examples
     --------

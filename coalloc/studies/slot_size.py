@@ -80,7 +80,7 @@ COLUMNS = (
     "columns",
     "nonzeros",
 )
-"""Columns of the table; docs/studies.md defines them."""
+"""Columns of the table; :func:`slot_study` defines them."""
 
 UNKNOWN: dict[str, Any] = dict.fromkeys(COLUMNS[COLUMNS.index("slotted") :], math.nan)
 """Text of a row where there is no schedule."""
@@ -141,9 +141,28 @@ def slot_study(
     Returns
     -------
     pandas.DataFrame
-        One row per instance and slot length. Makespans ``slotted`` (the objective), ``replayed`` and ``compacted``
-        (left-shifted) in s, with their bounds; ``band_low`` and ``band_high`` (s) enclose the continuous optimum;
-        metrics of the replayed schedule; nan if unknown. docs/studies.md defines the columns.
+        One row per instance and slot length; times in s, nan if unknown:
+
+        - ``instance``, ``fraction``, ``slot``: the slot is ``fraction`` times the mean reference run time;
+        - ``status``, ``is_proven``: status of the solve in slots, and whether its objective is proved optimal;
+        - ``slotted``, ``lower_bound``, ``gap``: its objective, where ends are whole slots, its bound, and (slotted -
+          lower_bound) / slotted;
+        - ``replayed``: makespan with every start kept and real ends;
+        - ``compacted``: makespan of the left-shifted schedule, with the same processors and order;
+        - ``rounded_down_bound``, ``is_rounded_down_proven``: optimum with run times rounded down to slots, or a bound
+          on it if it is not proved;
+        - ``continuous``, ``continuous_bound``, ``optimum``: best makespan and bound in continuous time, and their
+          common value if it is proved;
+        - ``band_low``, ``band_high``: the best of the lower bounds, and ``slotted``, which enclose the continuous
+          optimum;
+        - ``utilization``, ``wait_mean``, ``response_mean``, ``execution_slowdown``: metrics of the replayed schedule;
+          ``execution_mean`` is ``response_mean`` - ``wait_mean``;
+        - ``solve_time``, ``rounded_down_time``: time of the solve in slots, and for ``rounded_down_bound``;
+        - ``num_slots``, ``estimated_nonzeros``: slots of the best list schedule, and about how many nonzeros the model
+          has on them;
+        - ``rows``, ``columns``, ``nonzeros``: size of the model that HiGHS solved; nan if none was needed.
+
+        In every row ``band_low`` <= ``compacted`` <= ``replayed`` <= ``slotted``.
 
     Raises
     ------

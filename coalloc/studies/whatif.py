@@ -128,7 +128,7 @@ def what_if(
 
     Notes
     -----
-    docs/howto/what-if.md explains the changes and the columns.
+    docs/howto/what-if.md explains the changes.
 
     Examples
     --------

@@ -135,7 +135,19 @@ class WhatIf(Report):
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Table with one row per scenario (docs/howto/what-if.md)."""
+        """Table with one row per scenario; times in s.
+
+        - ``scenario``, ``kind``, ``policy``: name; ``"recorded"``, ``"base"`` (the log as it is) or ``"change"``; the
+          policy that was simulated.
+        - ``jobs``: number of jobs that count.
+        - ``wait_mean``, ``wait_median``, ``wait_p90``, ``wait_p99``, ``wait_max``, ``response_mean``,
+          ``bounded_slowdown_mean``, ``utilization``: metrics of these jobs.
+        - ``wait_bound``: no schedule of these jobs on this machine has a smaller mean wait (proved).
+        - ``..._difference``, ``..._low``, ``..._high``: mean difference from the log as it is, and its 95 % confidence
+          interval.
+        - ``intervals``: number of intervals that have jobs.
+        - ``notes``: what a change left as it was.
+        """
         return table_of(self._all, self.of_jobs)
 
     @cached_property
@@ -272,7 +284,7 @@ COLUMNS = (
     "intervals",
     "notes",
 )
-"""Columns of the table; docs/howto/what-if.md defines them."""
+"""Columns of the table; ``WhatIf.table`` defines them."""
 
 
 def table_of(runs: Sequence[ScenarioRun], of_jobs: Counted) -> pd.DataFrame:

@@ -204,15 +204,14 @@ Row = tuple[ProfiledJob | PlainJob, TaskProfile | PlainJob]
 def read_irmasim(platform_path: FilePath, workload_path: FilePath, name: str | None = None) -> Instance:
     """Read an instance from the platform file and the workload file of the simulator IRMaSim.
 
-    The first submission becomes time 0. Keys of the contention model, of memory and of links are not used: links have
-    no bandwidth, and no job loads them.
+    Keys of the contention model, of memory and of links are not used: links have no bandwidth, and no job loads them.
 
     Parameters
     ----------
     platform_path : str or PathLike
         The platform, JSON.
     workload_path : str or PathLike
-        The workload, JSON. ``req_energy`` becomes ``energy_estimate``, J per task.
+        The workload, JSON.
     name : str or None, default None
         Name of the instance. None: folder and name of the workload file.
 
@@ -232,7 +231,19 @@ def read_irmasim(platform_path: FilePath, workload_path: FilePath, name: str | N
 
     Notes
     -----
-    docs/energy.md describes how the keys are read.
+    The reference node has the slowest clock and does one operation per cycle.
+
+    - ``clock_rate``, ``dpflops_per_cycle``: ``clock`` (GHz) and ``flops_per_cycle``; ``power`` is clock / slowest clock
+      times operations per cycle.
+    - ``static_power``, ``dynamic_power``: ``static_watts`` and ``core_watts``. ``min_power`` is a share: ``idle_watts``
+      is ``min_power`` times ``static_power``.
+    - ``res`` or ``ntasks``: ``tasks``.
+    - ``req_ops``, ``ipc``: ``base_time`` is ceil(req_ops / ipc) / slowest clock, since every task does all operations.
+    - ``req_time``: ``estimate``, as a time at the slowest clock with one operation per cycle.
+    - ``req_energy``: ``energy_estimate``, J per task. ``subtime``: ``arrival``, less that of the first job.
+
+    Jobs on several nodes and nodes with several processors are errors, because their watts would be ambiguous. Source:
+    PCBE, sections 3.2.2 and 4.2; errata 19 and 20.
 
     Examples
     --------

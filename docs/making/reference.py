@@ -353,7 +353,7 @@ def metrics_page() -> str:
 GENERATORS_FRONT = """
 `coalloc.generate(name, seed=0, **parameters)` returns an instance, `coalloc generate NAME --seed 1 -p jobs=20` writes
 one. The same seed and parameters give the same instance. An unknown generator or parameter, or an invalid value, is one
-error that lists the valid ones. [Write an instance generator](howto/write-a-generator.md) adds one.
+error that lists the valid ones. [Write an instance generator](howto/create-an-instance.md#write-a-generator) adds one.
 
 *Thesis*, *PCBE* and *Hanzich et al.* are [the sources](citing.md#the-sources); [errata](errata.md) marks what they
 leave open or state wrongly. "Assumed" marks values that are not in a source. Parameters that end in `_low` and `_high`

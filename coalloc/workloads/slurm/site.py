@@ -195,7 +195,34 @@ def read_slurm(
 
     Notes
     -----
-    docs/howto/import-a-slurm-site.md describes how each field is expressed.
+    The instance expresses Slurm's concepts as follows:
+
+    - CPUs of a node, less those of ``CoreSpecCount`` and ``CpuSpecList``: ``cores``. Processors are nodes with
+      ``SelectType=select/linear``, or if all partitions are ``OverSubscribe=EXCLUSIVE``.
+    - ``RealMemory`` less ``MemSpecLimit``, if ``SelectTypeParameters`` has memory: ``memory`` of nodes and tasks.
+    - ``Gres``, with types of ``gres.conf``: ``resources`` of nodes, ``gres/gpu`` and ``gres/gpu:a100``, which jobs take
+      in proportion to their tasks. ``Licenses``: ``resources`` of the platform, ``license/NAME``.
+    - Leaf switches and blocks: clusters. Switches above and larger block sizes: switches with a ``level``,
+      ``switch level 2`` and ``block size 16``.
+    - Partition: feature ``partition:NAME`` of its nodes, which its jobs require.
+    - ``--constraint`` with ``&`` and ``|``: features that a job requires; ``constraint:EXPRESSION`` for alternatives.
+    - ``--exclusive``: the resource ``node``, of which the job takes all on its nodes.
+    - ``--dependency`` with ``afterok``, ``afterany``, ``afternotok``, ``aftercorr`` or ``singleton``: ``after``; with
+      ``after:ID+MINUTES``: a time lag from the start.
+    - Components of a heterogeneous job, ``9+0`` and ``9+1``: time lags of 0, so that they start together.
+    - Array with throttle ``%4``: the limit ``array ID``. Requeued job: several runs, ``7 run 1`` and ``7``.
+    - Job that had not ended: run time until the end of the log.
+    - Time limit: ``estimate``; ``MaxTime`` of the partition if it is ``UNLIMITED``.
+    - ``GrpJobs``, ``GrpTRES``, ``MaxJobs``, ``MaxJobsPU``, ``MaxTRESPU``, ``MaxJobsPA``, ``MaxTRESPA``: ``limits``;
+      accounts include their child accounts.
+    - Reservation with flag ``MAINT``, and node that is down since a known time: maintenance window, after the jobs that
+      a drained node ends. Other reservation: advance reservation; jobs that ran in it are dropped.
+
+    The report counts what is not expressed: priority tiers and factors, fair shares, preemption, oversubscription,
+    ``--switches``, ``--segment``, ``--contiguous``, ``--nodelist``, ``--exclude``, constraints on a number of nodes,
+    alternatives of dependencies (``?``), limits on minutes and on submitted jobs. A relation that the log contradicts
+    is left out. The recorded schedule has the first free CPUs of each node, because accounting does not name them. The
+    formats follow the manual of Slurm of November 2026.
 
     Examples
     --------
