@@ -1,19 +1,34 @@
-"""The notebooks run from the first cell to the last, and are kept without their outputs."""
+"""The notebooks are stored with the outputs of their cells, and without anything of the machine that ran them."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.public import PUBLIC
+
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-TIME_LIMIT = 300
-"""Seconds after which a cell that hangs is given up."""
+LARGEST = 300_000
+"""Bytes of a notebook."""
+OF_A_MACHINE = re.compile(
+    r"/(?:home|root|tmp|usr|work|Users)/|0x[0-9a-f]{6}|python ?3\.\d+|\d\d:\d\d:\d\d", re.IGNORECASE
+)
+
+
+def execute() -> Any:
+    """Return the script that runs notebooks."""
+    specification = importlib.util.spec_from_file_location("execute", ROOT / "notebooks" / "execute.py")
+    assert specification is not None
+    assert specification.loader is not None
+    script = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(script)
+    return script
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -23,6 +38,17 @@ def read(path: Path) -> dict[str, Any]:
 
 def texts(path: Path, kind: str) -> str:
     return "\n".join("".join(cell["source"]) for cell in read(path)["cells"] if cell["cell_type"] == kind)
+
+
+def shown(notebook: Any) -> list[list[str]]:
+    """Return what each cell shows: texts as they are, of a picture that it is one."""
+    code = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")
+    return [[_shown(output) for output in cell["outputs"]] for cell in code]
+
+
+def _shown(output: Any) -> str:
+    data = output.get("data", {})
+    return "picture" if "image/png" in data else "".join(output.get("text", data.get("text/plain", "")))
 
 
 def test_there_are_notebooks():
@@ -36,18 +62,44 @@ def test_there_are_notebooks():
         "policies_and_bounds",
         "quickstart",
         "slot_size",
+        "source_pcbe",
+        "source_thesis",
     ]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_kept_without_outputs(path):
+def test_a_notebook_is_small_and_has_nothing_of_a_machine(path):
     document = read(path)
-    code = [cell for cell in document["cells"] if cell["cell_type"] == "code"]
-    assert code
-    assert [cell["source"] for cell in code if cell["outputs"] or cell["execution_count"] is not None] == []
-    assert [cell["id"] for cell in document["cells"] if cell["metadata"]] == []
-    assert set(document["metadata"]) <= {"kernelspec", "language_info"}
-    assert document["metadata"]["language_info"] == {"name": "python"}  # no version of whoever ran it
+    assert path.stat().st_size <= LARGEST
+    assert document["metadata"] == execute().METADATA
+    assert [cell["id"] for cell in document["cells"] if cell["metadata"] or cell.get("execution_count")] == []
+    outputs = [output for cell in document["cells"] for output in cell.get("outputs", ())]
+    assert outputs
+    assert [output for output in outputs if output["output_type"] == "error" or output.get("name") == "stderr"] == []
+    assert [found for cell in shown(document) for text in cell for found in OF_A_MACHINE.findall(text)] == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_opens_with_what_its_reader_learns(path):
+    opening = read(path)["cells"][0]
+    assert opening["cell_type"] == "markdown"
+    assert re.match(r"# .+\n\nYou learn ", "".join(opening["source"]))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_imports_public_names_only(path):
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
+    imported = re.findall(r"^from (coalloc[\w.]*) import (.+)$", texts(path, "code"), re.MULTILINE)
+    names = [(module, name) for module, found in imported for name in found.split(", ")]
+    private = [
+        f"{module}.{name}"
+        for module, name in names
+        if f"{module}.{name}" not in PUBLIC
+        and f"{module}.{name}" not in pages
+        and not re.search(rf"from {re.escape(module)} import .*\b{name}\b", pages)
+    ]
+    assert private == []
+    assert re.findall(r"^import (coalloc\.\S+)", texts(path, "code"), re.MULTILINE) == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -58,23 +110,9 @@ def test_links_of_a_notebook_lead_to_files(path):
 
 @pytest.mark.extras
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(path, tmp_path, monkeypatch):
-    nbformat = pytest.importorskip("nbformat", reason="the extra notebooks is not installed")
-    nbclient = pytest.importorskip("nbclient", reason="the extra notebooks is not installed")
-    pytest.importorskip("ipykernel", reason="the extra notebooks is not installed")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    notebook = nbformat.read(path, as_version=4)
-    resources = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=TIME_LIMIT, kernel_name="python3", resources=resources).execute()
-    drawn = re.findall(
-        r"^(?:coalloc\.(?:gantt|plot\.power_plot)|(?:found\.)?draw)\(", texts(path, "code"), re.MULTILINE
-    )
-    assert _pictures(notebook) == len(drawn)
-
-
-def _pictures(notebook: Any) -> int:
-    """Return how many outputs are pictures."""
-    outputs = (output for cell in notebook.cells for output in cell.get("outputs", ()))
-    return sum("image/png" in output.get("data", {}) for output in outputs)
+def test_a_notebook_runs_and_shows_what_is_stored(path):
+    for name in ("nbformat", "nbclient", "ipykernel"):
+        pytest.importorskip(name, reason="the extra notebooks is not installed")
+    before = set(path.parent.iterdir())
+    assert shown(execute().executed(path)) == shown(read(path))
+    assert set(path.parent.iterdir()) == before

@@ -19,6 +19,10 @@ ROOT = Path(__file__).parents[2]
 BELOW = "repository/"
 LINK = re.compile(r"(!?)\[((?:[^][]|\[[^]]*\])*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+OF_PANDAS = re.compile(
+    r"<style.*?</style>\n?| border=\"1\" class=\"dataframe\"| style=\"text-align: right;\"", re.DOTALL
+)
+"""Style of a table that that of the site replaces."""
 LARGEST = 300_000
 """Bytes of a file that is copied to the site because a page links to it."""
 
@@ -48,11 +52,24 @@ def targets(text: str, path: str) -> Iterator[str]:
 
 
 def text_of_notebook(path: Path) -> str:
-    """Return a notebook as Markdown: its texts, and its code in blocks."""
+    """Return a notebook as Markdown: its texts, and its code in blocks with the outputs below."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    parts = ((cell["cell_type"], "".join(cell["source"])) for cell in cells)
-    texts = [text if kind == "markdown" else f"```python\n{text}\n```" for kind, text in parts]
-    return "\n\n".join([texts[0], f"*A notebook to run: `notebooks/{path.name}` of the repository.*", *texts[1:]])
+    opening, *others = (part for cell in cells for part in parts_of_cell(cell))
+    return "\n\n".join([opening, f"*A notebook: `notebooks/{path.name}` of the repository.*", *others])
+
+
+def parts_of_cell(cell: dict[str, Any]) -> Iterator[str]:
+    """Yield the Markdown of a cell of a notebook, and of its outputs."""
+    text = "".join(cell["source"])
+    yield text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
+    for output in cell.get("outputs", ()):
+        data = {kind: "".join(content) for kind, content in output.get("data", {}).items()}
+        if "image/png" in data:
+            yield f'<img alt="picture of the cell above" src="data:image/png;base64,{data["image/png"].strip()}">'
+        elif "text/html" in data:
+            yield OF_PANDAS.sub("", data["text/html"])
+        else:
+            yield f"```text\n{''.join(output.get('text', data.get('text/plain', ''))).rstrip()}\n```"
 
 
 def text_of(path: str) -> str:
