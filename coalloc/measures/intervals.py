@@ -20,6 +20,8 @@ CONFIDENCE = 0.95
 LEAST_SAMPLES = 5
 """Fewer samples have no interval: they say next to nothing of their own error."""
 RESAMPLES = 2_000
+LEAST_ERROR = 0.1
+"""Least standard error of a resample, of that of the samples: those without the one large value vary too little."""
 AT_A_TIME = 1_000_000
 """Numbers that are resampled, or left with one sample out, at a time: a limit of memory, not of the interval."""
 
@@ -52,7 +54,7 @@ def mean_interval(
     from scipy.stats import t as student
 
     error = float(_standard_error(given))
-    errors = _studentised(given, np.random.default_rng(seed))
+    errors = _studentised(given, error, np.random.default_rng(seed))
     tail = (1 - CONFIDENCE) / 2
     least = float(student.ppf(1 - tail, number - 1))
     below = max(least, float(np.quantile(errors, 1 - tail)))
@@ -66,15 +68,14 @@ def _standard_error(samples: NDArray[np.float64]) -> NDArray[np.float64]:
     return error
 
 
-def _studentised(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the error of the mean of each resample in units of its standard error, without those of equal values."""
+def _studentised(values: NDArray[np.float64], error: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the error of the mean of each resample in units of its standard error; ``error`` is that of the values."""
     number, mean = len(values), values.mean()
     at_a_time = max(1, AT_A_TIME // number)
     found = []
     for begin in range(0, RESAMPLES, at_a_time):
         drawn = values[rng.integers(number, size=(min(at_a_time, RESAMPLES - begin), number))]
-        varied = drawn[np.ptp(drawn, axis=-1) > 0.0]
-        found.append((varied.mean(axis=-1) - mean) / _standard_error(varied))
+        found.append((drawn.mean(axis=-1) - mean) / np.maximum(_standard_error(drawn), LEAST_ERROR * error))
     return np.concatenate(found)
 
 

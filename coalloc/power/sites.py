@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 Working = Literal["total", "extra"]
 
 SITE_PARTS = ("site", "chassis", "board", "idle", "working", "startup")
-"""Consumers of a cluster with power states: itself, its chassis, its boards, cores without and with a job, start-ups."""
+"""Consumers of a cluster with power states: itself, chassis, boards, cores without and with a job, start-ups."""
 
 FEW_NUMBERS = 1 << 16
 """Numbers that fit into 16 bits, which sort by radix: ten times as fast."""
