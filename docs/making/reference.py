@@ -1,8 +1,9 @@
 """Pages made from the code, and kept in the repository so that they can be read there: python docs/making/reference.py.
 
 ``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell, and
-``methods.md`` from the rows of the portfolio and the features that methods and policies support. ``policies.md``, ``generators.md`` and ``metrics.md`` are the registries and the docstrings of what is
-in them: a docstring is Markdown there, ``docs/PAGE.md#heading`` becomes a link, and examples become blocks of code.
+``methods.md`` from the rows of the portfolio and the features that methods and policies support. ``policies.md``,
+``generators.md`` and ``metrics.md`` are the registries and the docstrings of what is in them: a docstring is Markdown
+there, ``docs/PAGE.md#heading`` becomes a link, and examples become blocks of code.
 """
 
 from __future__ import annotations
