@@ -254,6 +254,8 @@ class _Solve:
         while is_better and self.state.remaining > 0.0:
             is_better = False
             for j, i in list(site_of.items()):
+                if self.state.remaining <= 0.0:
+                    break
                 left = [k for k in of_site[i] if k != j]
                 run = self._site_run(i, left)
                 to, there = self._best_move(j, i, runs, of_site, runs[i][1] - run[1])
