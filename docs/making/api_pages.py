@@ -34,8 +34,8 @@ TOPICS = {
     """,
     "Solving": """
         solve SolveResult results.SolveStatus results.SolveOptions results.SolvedLevel results.ModelSize
-        results.TracePoint lower_bound Fixed explain results.Explanation results.Reason build_model schedule_of_model
-        write_proof
+        results.TracePoint lower_bound grid.least_energy Fixed explain results.Explanation results.Reason build_model
+        schedule_of_model write_proof
     """,
     "Simulation and policies": """
         simulate Simulation results.SimulationResult policies Policy replay results.Failure results.InterruptedRun

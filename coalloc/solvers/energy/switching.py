@@ -1,0 +1,364 @@
+"""The least energy of a grid whose sites switch off: a bound, schedules, and a proof where times are whole slots.
+
+Source of the problem: the two-level grid study, section 3.1, which simulates it. Bound and proof:
+:mod:`coalloc.solvers.energy.site_periods`; exact model: :mod:`coalloc.models.site_switching`. A schedule is made of the
+periods that the bound has seen, as the best choice of them says, and improved by moves of single jobs to other sites.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.checker import check
+from coalloc.documents.arguments import public
+from coalloc.instance import CoallocError, Instance
+from coalloc.instance.features import refuse_unsupported
+from coalloc.instance.rounding import time_tolerance
+from coalloc.models.site_switching import SwitchingModel, longest_slot, run_times, sites_of
+from coalloc.power.meter import energy
+from coalloc.power.sites import Working
+from coalloc.schedule import Placement, Schedule
+from coalloc.solvers.backends.growing_lp import quiet_highs, run_quietly
+from coalloc.solvers.backends.highs import checked
+from coalloc.solvers.energy.site_periods import Period, SitePeriods, priced
+from coalloc.solvers.result import SolveOptions, SolveResult, SolveStatus
+from coalloc.solvers.solve_state import SolveState, fail_on
+from coalloc.system.versions import versions
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Choices = Sequence[tuple[int, int, float]]
+"""Jobs, each with its site and its start, s."""
+Run = tuple[list[tuple[int, float]], float]
+"""The jobs of a site, each with its start, s, and the joules of the site."""
+
+BOUND_SHARE, CHOICE_SHARE = 0.6, 0.5
+"""Shares of the time left that the bound, and the choice of its periods, may take."""
+UNIT = 1e3
+"""Joules of a unit of objectives in HiGHS."""
+ROUNDED = 1e-9
+"""Share of a bound that rounding may have added."""
+UNFIT = 1e15
+"""Joules of a job that does not fit where it is: more than all others take."""
+LEAST_MOVE = 1e-9
+"""Least share by which a move must pay."""
+MAX_STARTS = 2_000
+"""Possible starts of jobs up to which the exact model is built."""
+
+
+@public
+def least_energy(
+    instance: Instance,
+    longest_wait: float,
+    *,
+    working: Working = "total",
+    time_limit: float | None = 60.0,
+) -> SolveResult:
+    """Minimise the energy of a grid with power management, with a limit on each job's wait.
+
+    Sites switch by the rule of their power states: a schedule decides which of them start up, and how often. The lower
+    bound counts start-ups and holds for ``coalloc.energy(..., power_management=True)`` of every schedule in continuous
+    time, each job within one site, in which no job waits longer: also for runs of the policy ``grid``. For
+    some ten jobs whose times are whole multiples of seconds, a model proves the optimum.
+
+    Parameters
+    ----------
+    instance : Instance
+        Rigid jobs without further modelling features, and clusters with power states, each with nodes of one group.
+    longest_wait : float
+        Longest time from arrival to start, s: not less than a start-up takes at any site, and at most ``startup_time +
+        core_grace + site_grace`` of each. Without a limit, one site would start up once, after the last arrival.
+    working : {"total", "extra"}, default "total"
+        As for ``coalloc.energy``.
+    time_limit : float or None, default 60.0
+        Wall-clock limit, s. None: no limit.
+
+    Returns
+    -------
+    SolveResult
+        Energy and lower bound in J, and the best known schedule. ``"optimal"`` holds for all schedules in continuous
+        time.
+
+    Raises
+    ------
+    CoallocError
+        Power states are missing, a feature is not supported, or ``longest_wait`` is out of range.
+
+    See Also
+    --------
+    coalloc.lower_bound : Bound the energy without a limit on waits; start-ups are left out.
+
+    Notes
+    -----
+    Source of the energy model: the two-level grid study, section 3.1.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> platform = coalloc.grid.platform("grid1")
+    >>> jobs = [
+    ...     coalloc.Job(f"J{k}", tasks=4, base_time=300.0, arrival=40.0 * k)
+    ...     for k in range(4)
+    ... ]
+    >>> result = coalloc.grid.least_energy(
+    ...     coalloc.Instance(platform, jobs), longest_wait=20.0
+    ... )
+    >>> run = coalloc.simulate(
+    ...     result.instance, "grid", strategy="MST_v", power_management=True
+    ... )
+    >>> result.lower_bound <= result.objective <= coalloc.energy(
+    ...     run.instance, run.schedule, power_management=True
+    ... ).total
+    True
+    """
+    refuse_unsupported(instance, "least_energy", frozenset(), "it supports only rigid jobs on dedicated processors")
+    instance.refuse_shared_nodes("least_energy")
+    _refuse(instance, longest_wait)
+    options = SolveOptions(objective="energy", scope="cluster", time_limit=time_limit)
+    state = SolveState(instance, options, unit="J")
+    status = None
+    if instance.jobs:
+        status = _Solve(state, longest_wait, working).run()
+    else:
+        state.offer(Schedule((), None, instance.name), 0.0, "no jobs")
+        state.raise_bound(0.0, "no jobs")
+    return replace(state.result(status, formulation="auto"), instance=instance, versions=versions())
+
+
+def _refuse(instance: Instance, longest_wait: float) -> None:
+    """Raise where an argument is out of range."""
+    states = [site.states for site in sites_of(instance, "total")]
+    least, most = max(s.startup_time for s in states), min(s.startup_time + s.off_delay for s in states)
+    if not least <= longest_wait <= most:
+        raise CoallocError(
+            f"longest_wait must be from {least:g} s (the longest startup_time) to {most:g} s (the least startup_time + "
+            f"core_grace + site_grace), got {longest_wait:g} s"
+        )
+    if instance.running:
+        raise CoallocError("least_energy supports no running jobs")
+    for cluster in instance.platform.clusters:
+        if len(cluster.nodes) > 1:
+            raise CoallocError(f"least_energy requires nodes of one group, but cluster {cluster.name!r} has more")
+    widest = max(cluster.num_processors for cluster in instance.platform.clusters)
+    for job in instance.jobs:
+        if job.tasks > widest:
+            raise CoallocError(f"job {job.id!r} has {job.tasks} tasks; the largest cluster has {widest} processors")
+
+
+class _Solve:
+    """One call; jobs are numbered in order of arrival."""
+
+    def __init__(self, state: SolveState, longest_wait: float, working: Working) -> None:
+        given = state.instance
+        self.state, self.longest_wait, self.working = state, longest_wait, working
+        self.instance = given.replace(jobs=sorted(given.jobs, key=lambda job: job.arrival))
+        self.sites, self.times = sites_of(given, working), run_times(self.instance)
+        self.periods = SitePeriods(self.instance, longest_wait, working)
+        self.arrivals, self.latest, self.lasts = self.periods.arrivals, self.periods.latest, self.periods.lasts
+        self.tasks = [job.tasks for job in self.instance.jobs]
+        watts = [(site.working_watts, site.idle_watts * site.states.core_grace) for site in self.sites]
+        self.joules = [
+            [n * (t * busy + idle) for n, t in zip(self.tasks, self.times[:, i].tolist(), strict=True)]
+            for i, (busy, idle) in enumerate(watts)
+        ]
+
+    def run(self) -> SolveStatus | None:
+        """Bound, find schedules and improve them; return the status where the gap does not say it."""
+        state = self.state
+        with state.timed("bound"):
+            bound, known = priced(self.periods, self._after(BOUND_SHARE))
+        state.raise_bound(bound, "periods")
+        with state.timed("search"):
+            chosen = self._improved(self._chosen(known))
+        if chosen is not None:
+            self._offer(chosen, "periods")
+        slot = longest_slot(self.instance, self.times, self.longest_wait)
+        if not state.is_closed and slot is not None:
+            number = np.isfinite(self.times).sum() * (self.longest_wait / slot + 1)
+            if number <= MAX_STARTS:
+                return self._prove(slot)
+        state.stopped_by = "time" if state.remaining <= 0.0 else "work"
+        return None
+
+    def _after(self, share: float) -> float:
+        return time.perf_counter() + share * self.state.remaining
+
+    def _offer(self, choices: Choices, source: str) -> None:
+        """Verify a schedule and offer it."""
+        schedule, instance = self._schedule(choices), self.state.instance
+        with self.state.timed("check"):
+            fail_on([v.sentence for v in check(instance, schedule, scope="cluster", power_management=True)])
+            late = [p.job for p in schedule if p.start - instance.job_by_id[p.job].arrival > self.longest_wait + 1e-6]
+            fail_on([f"job {job} waits too long" for job in late])
+        joules = energy(instance, schedule, power_management=True, working=self.working).total
+        self.state.offer(schedule, joules, source)
+
+    # -------------------------------------------------------------------------- the exact model
+
+    def _prove(self, slot: float) -> SolveStatus | None:
+        """Solve the model in slots, and take its bound."""
+        state = self.state
+        with state.timed("build"):
+            model = SwitchingModel(self.instance, self.times, self.longest_wait, slot, self.working)
+            highs = _loaded(
+                np.concatenate(model.costs),
+                np.concatenate(model.uppers),
+                (np.concatenate(model.row_lowers), np.concatenate(model.row_uppers)),
+                model.entries,
+                len(model.x),
+            )
+        with state.timed("solve"):
+            values, bound, status = _solved(highs, state.remaining)
+        if status is SolveStatus.INFEASIBLE:
+            return status
+        if values is not None:
+            self._offer(model.choices(values), "model")
+        state.raise_bound(bound, "model")
+        state.stopped_by = "work" if status is SolveStatus.OPTIMAL else "time"
+        return None
+
+    # -------------------------------------------------------------------------- schedules of periods
+
+    def _chosen(self, known: Sequence[Period]) -> list[list[int]] | None:
+        """Return the jobs of each site by the best choice of known periods; None where none is found in time."""
+        columns = np.repeat(np.arange(len(known)), [len(period.jobs) for period in known])
+        jobs = np.array([j for period in known for j in period.jobs], dtype=np.int64)
+        costs = np.array([self.periods.cost(period) for period in known]) * UNIT
+        ones = np.ones(len(self.tasks))
+        highs = _loaded(costs, np.ones(len(known)), (ones, ones), [(jobs, columns, np.ones(len(jobs)))], len(known))
+        values, *_ = _solved(highs, CHOICE_SHARE * self.state.remaining)
+        if values is None:
+            return None
+        of_site: list[list[int]] = [[] for _ in self.sites]
+        for period, value in zip(known, values.tolist(), strict=True):
+            if value > 0.5:
+                of_site[period.site] += period.jobs
+        return [sorted(jobs) for jobs in of_site]
+
+    def _improved(self, of_site: list[list[int]] | None) -> Choices | None:
+        """Return starts for the jobs of each site, once no job is better at another site or time is up."""
+        if of_site is None:
+            return None
+        runs = [self._site_run(i, jobs) for i, jobs in enumerate(of_site)]
+        site_of = {j: i for i, jobs in enumerate(of_site) for j in jobs}
+        is_better = True
+        while is_better and self.state.remaining > 0.0:
+            is_better = False
+            for j, i in list(site_of.items()):
+                if self.state.remaining <= 0.0:
+                    break
+                left = [k for k in of_site[i] if k != j]
+                run = self._site_run(i, left)
+                to, there = self._best_move(j, i, runs, of_site, runs[i][1] - run[1])
+                if there is not None:
+                    runs[i], of_site[i], runs[to], site_of[j], is_better = run, left, there, to, True
+                    bisect.insort(of_site[to], j)
+        if any(joules >= UNFIT for _, joules in runs):
+            return None
+        return [(j, i, start) for i, (starts, _) in enumerate(runs) for j, start in starts]
+
+    def _best_move(
+        self, j: int, site: int, runs: Sequence[Run], of_site: Sequence[list[int]], saved: float
+    ) -> tuple[int, Run | None]:
+        """Return the other site at which a job costs least, and its run, if that is less than is saved, J."""
+        to, best, least = site, None, saved * (1.0 - LEAST_MOVE)
+        for i, joules in enumerate(self.joules):
+            if i != site and joules[j] < least:
+                run = self._site_run(i, sorted([*of_site[i], j]))
+                if run[1] - runs[i][1] < least:
+                    to, best, least = i, run, run[1] - runs[i][1]
+        return to, best
+
+    def _site_run(self, i: int, jobs: Sequence[int]) -> Run:
+        """Return starts of jobs at a site, each as late as keeps the site on, and the joules without handovers."""
+        site, lasts, joules = self.sites[i], self.lasts[i], self.joules[i]
+        off_delay, watts = site.states.off_delay, site.states.site_watts
+        starts: list[tuple[int, float]] = []
+        ends: list[tuple[float, int]] = []  # of jobs that run, with their tasks
+        total, begin, until, free, start = 0.0, 0.0, -math.inf, site.size, -math.inf
+        for j in jobs:
+            if self.arrivals[j] > until:
+                total += site.startup_joules + watts * max(0.0, until - begin)
+                begin = start = self.latest[j]
+            else:
+                start = max(start, self.arrivals[j], min(self.latest[j], until))
+            while ends and (ends[0][0] <= start or free < self.tasks[j]):
+                end, tasks = ends.pop(0)
+                free, start = free + tasks, max(start, end)
+            total += joules[j]
+            if free < self.tasks[j] or start > self.latest[j]:
+                total += UNFIT
+                start = min(start, self.latest[j])
+            else:
+                starts.append((j, start))
+                free -= self.tasks[j]
+                bisect.insort(ends, (start + lasts[j] - off_delay, self.tasks[j]))
+                until = max(until, start + lasts[j])
+        return starts, total + watts * max(0.0, until - begin)
+
+    def _schedule(self, choices: Choices) -> Schedule:
+        """Return the schedule of choices: a job takes the cores that were left last, then those that are off."""
+        placements = []
+        for i, cluster in enumerate(self.instance.platform.clusters):
+            events = [(start, True, j) for j, site, start in choices if site == i]
+            events += [(start + self.times[j, i], False, j) for start, _, j in events]
+            left, off, held = (
+                list[tuple[float, int]](),
+                list(range(cluster.num_processors))[::-1],
+                dict[int, list[int]](),
+            )
+            for now, starts, j in sorted(events):
+                if not starts:
+                    left += [(now, core) for core in held[j]]
+                    continue
+                gone = now - self.sites[i].states.core_grace - time_tolerance(now)
+                off = sorted([*off, *(core for end, core in left if end < gone)], reverse=True)
+                left = [(end, core) for end, core in left if end >= gone]
+                held[j] = [left.pop()[1] if left else off.pop() for _ in range(self.tasks[j])]
+                names = [f"{cluster.name}/{core}" for core in sorted(held[j])]
+                placements.append(Placement(self.instance.jobs[j].id, now, now + float(self.times[j, i]), names))
+        return Schedule(sorted(placements, key=lambda one: one.start), None, self.instance.name)
+
+
+def _loaded(
+    costs: Floats, uppers: Floats, rows: tuple[Floats, Floats], entries: Sequence[tuple[Ints, Ints, Floats]], whole: int
+) -> Any:
+    """Return HiGHS with a model whose first columns are whole: costs in J, which it gets in kJ."""
+    from scipy.sparse import coo_matrix
+
+    at, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
+    matrix = coo_matrix((values, (at, columns)), (len(rows[0]), len(costs))).tocsc()
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(costs), len(rows[0])
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs / UNIT, np.zeros(len(costs)), uppers
+    lp.row_lower_, lp.row_upper_ = rows
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+    kinds = highspy.HighsVarType
+    lp.integrality_ = [kinds.kInteger] * whole + [kinds.kContinuous] * (len(costs) - whole)
+    highs = quiet_highs(mip_rel_gap=0.0, mip_abs_gap=1e-6)
+    checked(highs.passModel(lp), "passing the model")
+    return highs
+
+
+def _solved(highs: Any, seconds: float) -> tuple[Floats | None, float, SolveStatus]:
+    """Return a solution if one is found, the lower bound in J, and the status."""
+    checked(highs.setOptionValue("time_limit", max(0.0, seconds)), "setting time_limit")
+    run_quietly(highs)
+    status, info = highs.getModelStatus(), highs.getInfo()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return None, math.inf, SolveStatus.INFEASIBLE
+    is_found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    values = np.array(highs.getSolution().col_value) if is_found else None
+    bound = info.mip_dual_bound * (1.0 - ROUNDED) * UNIT
+    is_done = status == highspy.HighsModelStatus.kOptimal
+    return values, bound, SolveStatus.OPTIMAL if is_done else SolveStatus.UNKNOWN
