@@ -55,7 +55,7 @@ SHORTEST_SLOT = 1e-3
 
 @dataclass(frozen=True)
 class Site:
-    """What a site of ``size`` cores draws, by the core."""
+    """Power of a site of ``size`` cores, by the core."""
 
     states: PowerStates
     size: int
@@ -63,7 +63,7 @@ class Site:
 
     @property
     def idle_watts(self) -> float:
-        """What a core that is on draws without a job, with its share of board and chassis, W."""
+        """Power of a core that is on, without a job, with its share of board and chassis, W."""
         states = self.states
         board = states.board_watts / min(states.cores, self.size)
         return states.core_idle_watts + board + states.chassis_watts / min(states.cores * states.boards, self.size)

@@ -78,7 +78,7 @@ class Open(NamedTuple):
 
 
 class SitePeriods:
-    """What the bound knows of an instance, whose jobs are in order of arrival."""
+    """Instance as the bound sees it, with the jobs in order of arrival."""
 
     def __init__(self, instance: Instance, longest_wait: float, working: Working) -> None:
         self.sites = sites_of(instance, working)
