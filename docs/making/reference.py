@@ -269,9 +269,14 @@ def _as_page(text: str) -> str:
         is_example = isinstance(part, doctest.Example)
         code += part.source if is_example else ""
         if code and (part.want if is_example else part):
-            shown, code = f"{shown}\n```python\n{code}```\n", ""
+            shown, code = f"{shown}\n```python\n{_spaced(code)}```\n", ""
         shown += f"\n```text\n{part.want}```\n" if is_example and part.want else "" if is_example else part
     return re.sub(r"\n{3,}", "\n\n", shown).strip()
+
+
+def _spaced(code: str) -> str:
+    """Return code with a blank line around definitions, which examples in docstrings cannot have."""
+    return re.sub(r"\n(?=def |class )|(?<=\n)( .*)\n(?=[\w@])", lambda end: f"{end[0]}\n", code)
 
 
 def _link(found: re.Match[str]) -> str:
