@@ -97,7 +97,7 @@ class Pas:
         return "strict" if self.allocation == "pas" else "shared"
 
     def begin(self, _: State) -> None:
-        """Count anew what is not proven."""
+        """Count anew what is not proved."""
         self._unproven = 0
 
     def copy(self) -> Self:
@@ -163,5 +163,5 @@ class Pas:
         return replace(placed, is_proven=placed.is_proven and is_first)
 
     def tally(self) -> Mapping[str, int]:
-        """Return how many decisions were not proven to be the best."""
+        """Return how many decisions were not proved to be the best."""
         return {"decisions_unproven": self._unproven}

@@ -26,7 +26,7 @@ LOSS = -1
 
 def build(arcs: Sequence[Arc], copies: Sequence[int], bins: int) -> pyo.ConcreteModel:
     """Return the model over the arcs of :func:`arcs_of`; a solution packs all items, its objective is 0."""
-    import pyomo.environ as pyo  # loaded where a model is built: most packings are proven without
+    import pyomo.environ as pyo  # loaded where a model is built: most packings are proved without
 
     model = pyo.ConcreteModel("arc flow")
     model.flow = pyo.Var(arcs, domain=pyo.NonNegativeIntegers, doc="bins that have an arc on their paths")

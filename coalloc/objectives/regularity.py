@@ -1,6 +1,6 @@
 """Whether an objective of the user's own is what it says it is: regular, never less than its ``least``, its ``pieces``.
 
-Every bound and search rests on these, and none can be proven of a function; so each job is looked at at a few
+Every bound and search rests on these, and none can be proved of a function; so each job is looked at at a few
 instants, which finds the plain mistakes.
 """
 

@@ -29,7 +29,7 @@ MOST_MARKS = 6
 """Marks on a line."""
 
 SMALLEST = 0.1
-"""Least end of the axis of gaps, %: what is proven within a millionth is not spread over the whole width."""
+"""Least end of the axis of gaps, %: what is proved within a millionth is not spread over the whole width."""
 
 
 def draw_comparison(

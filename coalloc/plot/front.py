@@ -156,7 +156,7 @@ def _draw_points(ax: Axes, front: pd.DataFrame, units: Units) -> None:
     ax.plot(makespans[~proven], joules[~proven], linestyle="none", **hollow)
     ax.plot(
         makespans[proven], joules[proven], linestyle="none", **style | PAPER_EDGE
-    )  # on top: proven within a smaller limit
+    )  # on top: proved within a smaller limit
     ax.plot([], [], linewidth=1.4, label=_proof(front), **(style if proven.any() else hollow))
 
 

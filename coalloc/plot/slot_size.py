@@ -81,7 +81,7 @@ def _draw_makespans(ax: Axes, curves: pd.DataFrame, is_relative: bool) -> None:
 
 
 def _draw_edges(ax: Axes, curves: pd.DataFrame, scale: float) -> None:
-    """Draw what the lower edge of the band is the better of; the optimum where it is proven."""
+    """Draw what the lower edge of the band is the better of; the optimum where it is proved."""
     x = np.arange(len(curves))
     floor = scale * _values(curves, "rounded_down_bound")
     ax.plot(x, floor, color=palette.MUTED, linewidth=1.2, linestyle=":", label="bound: rounded down to slots")
@@ -101,7 +101,7 @@ def _draw_curve(
     factor: float = 1.0,
     aside: float = 0.0,
 ) -> None:
-    """Draw a quantity over the slots, with intervals where there are any; hollow where solves are not proven."""
+    """Draw a quantity over the slots, with intervals where there are any; hollow where solves are not proved."""
     x = np.arange(len(curves))
     mean, low, high = (factor * _values(curves, name, statistic) for statistic in ("mean", "low", "high"))
     style = series_style(number)

@@ -25,7 +25,7 @@ MOST_PAIRS = 10_000
 
 
 def contradicting_jobs(problem: Problem) -> list[int]:
-    """Return the jobs, by index, whose time lags contradict each other; none where that is not proven."""
+    """Return the jobs, by index, whose time lags contradict each other; none where that is not proved."""
     tied = sorted({j for row in problem.rows if len(row.members) == 2 for j in row.members})
     if not any(isinstance(row, TimeSumRow) for row in problem.rows) or len(tied) > MOST_JOBS:
         return []

@@ -281,7 +281,7 @@ def best_list_schedule(
 ) -> list[Assignment]:
     """Return the cheapest schedule among those of some orders, the named ones unless given; nothing where none is one.
 
-    The last are tried first. No further order is tried once one costs no more than ``target``, a proven bound, or at
+    The last are tried first. No further order is tried once one costs no more than ``target``, a proved bound, or at
     the deadline (an instant of ``time.perf_counter()``, s); the jobs that one leaves then fill no gaps. The cost is the
     latest end, ticks, unless given.
     """

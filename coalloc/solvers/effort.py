@@ -22,7 +22,7 @@ class Effort:
         Schedules, or neighbourhoods, that it tries. The same seed and iterations give the same schedule, unless the
         deadline strikes.
     target
-        Cost (:class:`~coalloc.objectives.Criterion`) at which it stops: a proven bound.
+        Cost (:class:`~coalloc.objectives.Criterion`) at which it stops: a proved bound.
     deadline
         Instant of ``time.perf_counter()``, s, at which it stops.
     on_schedule

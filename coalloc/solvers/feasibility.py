@@ -46,7 +46,7 @@ def why_infeasible(problem: Problem) -> list[str]:
 
 
 def _why_contradicting(problem: Problem) -> str:
-    """Return the jobs whose time lags contradict each other; nothing if that is not proven."""
+    """Return the jobs whose time lags contradict each other; nothing if that is not proved."""
     names = [quoted(problem.jobs[j].id) for j in contradicting_jobs(problem)]
     return f"no starts of {', '.join(names)} satisfy the time lags between jobs" if names else ""
 

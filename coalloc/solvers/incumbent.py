@@ -88,7 +88,7 @@ class Incumbent:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the gap is within what was asked for, or proven; that of the best, if it is refused, too."""
+        """Whether the gap is within what was asked for, or proved; that of the best, if it is refused, too."""
         return self.state.is_closed or (self.best_objective is not None and self.state.closes(self.best_objective))
 
     @property

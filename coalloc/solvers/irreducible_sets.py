@@ -1,7 +1,7 @@
 """Why an instance has no schedule: an irreducible set of what it asks for, each of which is needed.
 
 Every word that takes schedules away is a reason: a deadline, a precedence, where a job may be, what there is of a
-resource, a window, a reservation. Reasons are left out, many at a time and then singly, as long as it is proven that
+resource, a window, a reservation. Reasons are left out, many at a time and then singly, as long as it is proved that
 there is still no schedule; one stays if there is a schedule without it. What stays in the end has none, and without any
 one of it there would be one.
 Source: deletion filtering, J. Chinneck, E. Dravnieks, "Locating minimal infeasible constraint sets in linear programs",
@@ -25,7 +25,7 @@ MOST_REASONS = 400
 """Reasons beyond which none is left out: each may take a proof."""
 
 Test = Callable[[Instance], bool | None]
-"""Whether an instance has a schedule: True, False (proven), or None where that did not come out."""
+"""Whether an instance has a schedule: True, False (proved), or None where that did not come out."""
 
 
 def reasons_of(instance: Instance, *, keeps_running: bool = False) -> Iterator[Condition]:

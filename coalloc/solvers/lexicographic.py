@@ -1,6 +1,6 @@
 """Several objectives in order of priority: each is solved among the schedules that are as good by those before it.
 
-What is found of an objective, proven or not, limits it from then on; so all but the last must be maxima, which a latest
+What is found of an objective, proved or not, limits it from then on; so all but the last must be maxima, which a latest
 end of each job keeps, or objectives of allocations, which a budget keeps (:mod:`coalloc.solvers.limits`). Each level
 starts from the schedule of the one before.
 Source: M. Ehrgott, "Multicriteria Optimization", section 5.1.

@@ -3,7 +3,7 @@
 A formulation that is asked for by name is run to its own proof, from a known schedule; ``auto`` is the portfolio
 (:mod:`coalloc.solvers.portfolio`). A formulation of the user's own may forbid what the problem allows: it is solved
 as *that* model, so that nothing that was found for the problem is an incumbent of it, nor bounds its horizon; what is
-proven of the problem is proven of it as well.
+proved of the problem is proved of it as well.
 """
 
 from __future__ import annotations
@@ -470,7 +470,7 @@ def _search_by_faults(incumbent: Incumbent) -> None:
 
 
 def _tell_refusing(incumbent: Incumbent) -> None:
-    """Say in the message which constraints refused schedules that methods took for valid, unless all is proven."""
+    """Say in the message which constraints refused schedules that methods took for valid, unless all is proved."""
     state = incumbent.state
     if incumbent.refusing and not state.is_closed:
         names, are, its = " and ".join(sorted(incumbent.refusing)), "is", "its"

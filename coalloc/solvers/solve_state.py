@@ -76,11 +76,11 @@ class SolveState:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the gap is within what was asked for, or proven, or there is nothing to look for."""
+        """Whether the gap is within what was asked for, or proved, or there is nothing to look for."""
         return self.is_infeasible or self.is_too_tight or self.closes(self.objective)
 
     def closes(self, objective: float | None) -> bool:
-        """Return whether a schedule of that objective is good enough: within the gap asked for, or proven."""
+        """Return whether a schedule of that objective is good enough: within the gap asked for, or proved."""
         gap = relative_gap(objective, self.lower_bound)
         return self._proves(objective) or (gap is not None and 0.0 < self.options.gap >= gap)
 
@@ -95,7 +95,7 @@ class SolveState:
 
     @property
     def is_too_tight(self) -> bool:
-        """Whether no schedule is proven to keep the limit on a makespan that is to be least."""
+        """Whether no schedule is proved to keep the limit on a makespan that is to be least."""
         limit, bound = self.options.makespan_limit, self.lower_bound
         if limit is None or bound is None or self.options.objective != Makespan.name:
             return False

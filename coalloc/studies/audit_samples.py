@@ -191,7 +191,7 @@ def _sample(options: Mapping[str, Any], instance: Instance) -> WindowSample:
 
 
 def measure_window(options: Mapping[str, Any], instance: Instance) -> Outcome:
-    """Return what is proven of a window, and the best that is known; called in a process of its own."""
+    """Return what is proved of a window, and the best that is known; called in a process of its own."""
     sample = _sample(options, instance)
     is_searched = len(sample.waited) <= MOST_SEARCHED
     low = simple_bounds(sample) if is_searched else bounds(sample, options["time_limit"])

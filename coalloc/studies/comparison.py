@@ -240,7 +240,7 @@ def _rows(
     *,
     say: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the table; after Ctrl-C in a solve those of its instance, beside what was proven by then."""
+    """Yield the rows of the table; after Ctrl-C in a solve those of its instance, beside what was proved by then."""
     for instance in instances:
         say(f"{instance.name}: bounds")
         strict, shared, solved = _references(instance, exact, asked)
@@ -308,7 +308,7 @@ def _named(label: str, given: Mapping[str, Any]) -> Contestant:
 
 
 def _references(instance: Instance, exact: bool, asked: Asked) -> tuple[Reference, Reference, SolveResult | None]:
-    """Return what is proven with strict links, and whatever links do; and how the exact solve ended."""
+    """Return what is proved with strict links, and whatever links do; and how the exact solve ended."""
     if instance.shares_nodes and not exact:
         least = Reference(least_makespan(instance), "CPU for parallel tasks")
         return least, least, None
@@ -333,7 +333,7 @@ def _solved(instance: Instance, asked: Asked) -> SolveResult:
 
 
 def _reference(result: SolveResult, source: str, asked: Asked) -> Reference:
-    """Return what a solve has proven."""
+    """Return what a solve has proved."""
     bound = -math.inf if result.lower_bound is None else result.lower_bound
     if result.status is not SolveStatus.OPTIMAL or result.objective is None:
         return Reference(bound, source, certified=False if asked.certify else None)
@@ -385,7 +385,7 @@ def _exact_row(instance: Instance, solved: SolveResult, reference: Reference, ob
 
 
 def _against(value: float, reference: Reference) -> dict[str, Any]:
-    """Return what a row is worth beside what is proven."""
+    """Return what a row is worth beside what is proved."""
     bound = max(0.0, reference.bound) if not math.isnan(reference.bound) else math.nan
     return {
         "lower_bound": bound,
@@ -415,9 +415,9 @@ def value_column(table: pd.DataFrame) -> str:
 
 
 def without_proven_gaps(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in which whatever is as good as a proven optimum has no gap, for showing.
+    """Return a table in which whatever is as good as a proved optimum has no gap, for showing.
 
-    An optimum is proven to a tolerance (:data:`TIE`), and the share that is left of it says nothing of a policy.
+    An optimum is proved to a tolerance (:data:`TIE`), and the share that is left of it says nothing of a policy.
     """
     is_best = table[value_column(table)] <= (1.0 + TIE) * table["optimum"]
     return table.assign(gap=table["gap"].mask(is_best, 0.0))
@@ -462,7 +462,7 @@ def paired_differences(table: pd.DataFrame, baseline: str, seed: int = 0) -> pd.
 
 
 def summary(table: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
-    """Return a row per policy: mean gap with its 95 % interval, worst gap, mean ratio where optima are proven."""
+    """Return a row per policy: mean gap with its 95 % interval, worst gap, mean ratio where optima are proved."""
     import pandas as pd
 
     rows = []

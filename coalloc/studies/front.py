@@ -1,7 +1,7 @@
 """Makespan against energy: the Pareto front, certified, with heuristics beside it.
 
 The front is walked from the schedule of least energy to the shortest, by limits on the makespan. A limit gives a
-schedule and a proven bound: no schedule that ends within it takes less. So the next point of the front is shorter
+schedule and a proved bound: no schedule that ends within it takes less. So the next point of the front is shorter
 than that schedule, and the next limit is just below its makespan; where that takes no more energy, the point before
 was none, and the shortest schedule of that energy is asked for. A schedule with a makespan above
 one limit, and up to the next, takes at least the bound of the next: the certified lower envelope. Its EDP
@@ -45,7 +45,7 @@ EXACT = "exact"
 """Label of the rows of the front."""
 
 POINTS = 20
-"""Parts of the front, at least as long as which are the steps where a solve is not proven."""
+"""Parts of the front, at least as long as which are the steps where a solve is not proved."""
 
 MAX_POINTS = 10_000
 """Most limits that are worth a solve each."""
@@ -234,7 +234,7 @@ class _Front:
         self._frugal = Step(math.inf, frugal.lower_bound or 0.0, frugal.status)
 
     def solved(self, points: int | None, begun: list[str]) -> Iterator[Step]:
-        """Yield the limits that are solved for, each with what is proven of it; name each solve in ``begun``.
+        """Yield the limits that are solved for, each with what is proved of it; name each solve in ``begun``.
 
         Each solve starts from the best known schedule.
         """
@@ -308,7 +308,7 @@ class _Front:
         return found
 
     def _shorten(self, limit: float) -> bool:
-        """Find the shortest schedule with the least energy known within a limit, s; return whether it is proven."""
+        """Find the shortest schedule with the least energy known within a limit, s; return whether it is proved."""
         best = self._best(limit)
         self._say(f"{self._instance.name}: minimum makespan with {best.joules:g} J")
         schedule, bound = shortest_of(self._instance, self._solve_options, best.schedule)
@@ -324,7 +324,7 @@ class _Front:
     def _next_limit(self, step: Step, left: float, is_closed: bool) -> float | None:
         """Return the limit after a step, s, with so many left; None where there is none, or nothing more to be found.
 
-        It is just below the makespan found. Where the step is not closed (its energy proven, and the makespan as the
+        It is just below the makespan found. Where the step is not closed (its energy proved, and the makespan as the
         least with that energy), or where limits are few, it is further below, so that these are enough.
         """
         makespan = self._best(step.limit).makespan
@@ -410,7 +410,7 @@ def _best(known: Iterable[Point], limit: float) -> Point:
 
 
 def _rows_of(instance: Instance, known: Sequence[Point], steps: Sequence[Step], least_makespan: float) -> list[Row]:
-    """Return a row per step that says something new, limits ascending: a proven point, or a bound, is there once.
+    """Return a row per step that says something new, limits ascending: a proved point, or a bound, is there once.
 
     Of the limits within which a point takes least, the largest stays: up to there, to wait saves nothing.
     """
@@ -433,7 +433,7 @@ def _rows_of(instance: Instance, known: Sequence[Point], steps: Sequence[Step], 
 
 
 def _is_same(row: Row, after: Row | None) -> bool:
-    """Return whether two rows are the same point of the front, proven in both or with the same bound."""
+    """Return whether two rows are the same point of the front, proved in both or with the same bound."""
     if after is None or not (row["lower_bound"] == after["lower_bound"] or row["gap"] == after["gap"] == 0.0):
         return False
     return all(math.isclose(row[name], after[name], rel_tol=LIMIT_MARGIN) for name in ("makespan", "energy"))

@@ -47,7 +47,7 @@ TIME_LIMIT = 20.0
 """Seconds for each solve by default."""
 
 TOLERANCE = 1e-9
-"""Share of the latest instant by which rounding may disturb an order that is proven."""
+"""Share of the latest instant by which rounding may disturb an order that is proved."""
 
 COLUMNS = (
     "instance",

@@ -246,7 +246,7 @@ def margin(instance: Instance, objective: str) -> float:
     """Return how far apart two values of an objective may be that are equal, in its unit.
 
     The tolerance of times, times how much the objective changes with the ends of the jobs. Of energy, whose optima are
-    proven to a share, that share as well.
+    proved to a share, that share as well.
     """
     seconds = tolerance(instance)
     weights = math.fsum(job.weight for job in instance.jobs)

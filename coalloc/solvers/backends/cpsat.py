@@ -74,7 +74,7 @@ def solve_cpsat(
     """Run CP-SAT on a problem in slots, until it is done, its time is up or ``is_done`` says so.
 
     Every bound (a cost) and schedule goes to the callbacks as it comes. ``lower_bound`` (a cost) is not
-    to be proven again. ``time_limit`` (s) begins with the call, ``work_limit`` is in CP-SAT's deterministic seconds.
+    to be proved again. ``time_limit`` (s) begins with the call, ``work_limit`` is in CP-SAT's deterministic seconds.
     A ``worker`` that was started before is left running where CP-SAT came to its end, and ended otherwise; without one
     a new one is used.
     """
@@ -321,7 +321,7 @@ def begin_beside(incumbent: Incumbent) -> None:
 
 
 def solve_here(incumbent: Incumbent) -> None:
-    """Solve the problem between what is proven and what is known; what runs beside others goes on there."""
+    """Solve the problem between what is proved and what is known; what runs beside others goes on there."""
     beside = incumbent.kept(Beside)
     if beside is not None and beside.worker.is_alive:
         return
@@ -405,9 +405,9 @@ def _run(
 
 
 def _known(incumbent: Incumbent, criterion: Criterion) -> float:
-    """Return a cost that need not be proven again: of a sum in other slots nothing.
+    """Return a cost that need not be proved again: of a sum in other slots nothing.
 
-    A sum may be less in slots rounded down than what is proven of it: asked for that much, schedules that follow from
+    A sum may be less in slots rounded down than what is proved of it: asked for that much, schedules that follow from
     better ones would be left out.
     """
     is_own = criterion is incumbent.criterion or not criterion.is_sum

@@ -295,7 +295,7 @@ def solve(document: dict[str, Any], write: Write) -> None:
     solver.parameters.max_time_in_seconds = max(0.01, document["time_limit"] - (time.perf_counter() - began))
     solver.parameters.num_workers = document["threads"]
     solver.parameters.random_seed = document["seed"]
-    # Measured on thesis-oas instances: without these, fine slots are not proven at all.
+    # Measured on thesis-oas instances: without these, fine slots are not proved at all.
     solver.parameters.linearization_level = 0
     solver.parameters.use_strong_propagation_in_disjunctive = True
     if document["work_limit"] is not None:

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 INTEGRAL_GAP = 0.999
-"""Absolute gap at which a whole-numbered objective is proven (after rounding the bound up)."""
+"""Absolute gap at which a whole-numbered objective is proved (after rounding the bound up)."""
 ABSOLUTE_GAP = 1e-9
-"""Absolute gap at which any other objective is proven."""
+"""Absolute gap at which any other objective is proved."""
 MISREPORTED = 1e-5
 """Difference, absolute and relative, between computed and reported objective of a solution that is an error."""
 INTEGRALITY = 1e-6

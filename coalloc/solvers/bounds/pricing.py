@@ -121,7 +121,7 @@ class TablePricing:
 
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return the greatest value of a set; the sets are the best that end with each of the jobs."""
-        # A sum of n prices may lose n * 1e-16 of itself; what becomes of it is rounded with 1e-9, or proven to 1e-6.
+        # A sum of n prices may lose n * 1e-16 of itself; what becomes of it is rounded with 1e-9, or proved to 1e-6.
         levels = [list(useful_levels(of_job, job)) for of_job, job in zip(prices, self._jobs, strict=True)]
         columns = [np.zeros(self.num_states + 1)]
         columns[0][-1] = -math.inf

@@ -115,7 +115,7 @@ class _Patterns:
         self._lp.add_row(-math.inf, 0.0, columns, [1.0] * len(pattern) + [-1.0])
 
     def are_too_few(self, deadline: float) -> bool:
-        """Return whether all processors together are proven to serve less than the jobs ask for."""
+        """Return whether all processors together are proved to serve less than the jobs ask for."""
         for _ in range(MAX_ROUNDS):
             solution = self._lp.solve(deadline)
             if solution is None or -solution.value <= 1.0:

@@ -18,7 +18,7 @@ from coalloc.problem.execution import link_load
 from coalloc.rules.serial_sgs import fillings
 
 MAX_CHECKED = 5_000
-"""Allocation vectors of one job up to which a level is proven impossible by trying them all."""
+"""Allocation vectors of one job up to which a level is proved impossible by trying them all."""
 
 Member = tuple[int, int]
 """(job, level), both by index."""
@@ -115,7 +115,7 @@ def can_saturate(problem: Problem, job: Job) -> bool:
 
 
 def _is_impossible(problem: Problem, job: Job, level: SpeedLevel) -> bool:
-    """Return whether every allocation within the classes of a level is proven to saturate a link or break the scope."""
+    """Return whether every allocation within the classes of a level is proved to saturate a link or break the scope."""
     free = [capacity if g in level.classes else 0 for g, capacity in enumerate(problem.capacities)]
     if any(True for _ in fillings(problem, job, free, problem.allocations.limits)):
         return False

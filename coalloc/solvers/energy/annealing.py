@@ -201,7 +201,7 @@ def anneal(
         Lists tried; None: until the deadline. The same seed and iterations give the same schedules, unless that
         strikes.
     target
-        Worth at which the search stops: a proven bound.
+        Worth at which the search stops: a proved bound.
     deadline
         Instant of ``time.perf_counter()``, s, at which it stops.
     on_schedule

@@ -45,7 +45,7 @@ from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, RunModel, Sol
 from coalloc.solvers.solve_state import SolveState
 
 SAME_ENERGY = 0.5 * PROOF_TOLERANCE
-"""Share up to which two energies are one: so much less than a proof leaves open that both are proven."""
+"""Share up to which two energies are one: so much less than a proof leaves open that both are proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The least energy within a makespan limit: the best point known (None: none), and a proven bound, J.
+    """The least energy within a makespan limit: the best point known (None: none), and a proved bound, J.
 
     A bound of infinity says that there is no schedule.
     """

@@ -1,4 +1,4 @@
-"""OAS for energy and for EDP: proven by the energy models.
+"""OAS for energy and for EDP: proved by the energy models.
 
 Slotted problems go to the mode model; continuous time, with jobs within nodes, to the model of
 blocks. Energy counts idle watts until the makespan, as the meter does with ``idle="always"``. EDP is certified by

@@ -71,7 +71,7 @@ def _at_levels(problem: Problem, work: WorkLeft, on_better: OnBetter | None, low
 
 
 def _without_saturation(problem: Problem, work: WorkLeft, on_better: OnBetter | None) -> PlacedPackage:
-    """Return the best package that saturates no link, which is proven where it costs no more than without links."""
+    """Return the best package that saturates no link, which is proved where it costs no more than without links."""
     bound = _at_levels(replace(problem, links="ignore"), work.part(BOUND_SHARE), None).lower_bound
     strict = _at_levels(replace(problem, links="strict"), work, on_better, bound)
     if strict.modes is None:
@@ -81,7 +81,7 @@ def _without_saturation(problem: Problem, work: WorkLeft, on_better: OnBetter | 
 
 
 def _most_powerful(problem: Problem, placed: PlacedPackage) -> PlacedPackage:
-    """Return a package of JPR with the same times on the fastest processors; where that cannot be, it is not proven.
+    """Return a package of JPR with the same times on the fastest processors; where that cannot be, it is not proved.
 
     Jobs whose levels have fewer classes choose first, and take the fastest processors left. They fill the fastest ones
     without a hole, and the levels leave room there: none gets a slower one than its level has, and with as many tasks

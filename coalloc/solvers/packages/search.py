@@ -2,7 +2,7 @@
 
 A node has placed some jobs. It is given up where what is placed and the bound of the rest cost no less than the
 best package, where a job of the rest fits nowhere any more, or where the same was left for less. A search that
-comes to its end has proven the best package, or that there is none; its work is counted in allocations tried.
+comes to its end has proved the best package, or that there is none; its work is counted in allocations tried.
 What jobs cost, and in which order they are placed, is said by :class:`PackageCosts`. Derivation:
 docs/mathematics/packages.md, "Packages without a MIP". Jobs as tasks and clusters as agents make it a generalised
 assignment problem: G. Ross, R. Soland, "A branch and bound algorithm for the generalized assignment problem",
@@ -131,7 +131,7 @@ class PackageSearch:
         self._clusters = _clusters(problem)
 
     def run(self, costs: PackageCosts, work: WorkLeft) -> bool:
-        """Search as far as the work goes; return whether ``best`` is proven: to be the best, or that there is none."""
+        """Search as far as the work goes; return whether ``best`` is proved: to be the best, or that there is none."""
         package, nothing = self.problem.package, tuple(0.0 for _ in self.lower_bound)
         self.lower_bound = max(self.lower_bound, costs.bound(0, package.processors))
         tree = _Tree(costs, work, {}, self._most_tasks(costs.order))

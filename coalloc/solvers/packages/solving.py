@@ -204,7 +204,7 @@ def _status(incumbent: _PackageIncumbent, formulation: str | PackageFormulation)
 
 
 def _solved(incumbent: _PackageIncumbent, formulation: str | PackageFormulation) -> SolveStatus | None:
-    """Solve as the formulation says; return the status where it is proven."""
+    """Solve as the formulation says; return the status where it is proved."""
     model = incumbent.state.options.model
     if formulation != "auto":
         used = package_formulation_of(model, formulation) if isinstance(formulation, str) else formulation
@@ -258,7 +258,7 @@ def _placed(incumbent: _PackageIncumbent) -> PlacedPackage:
 def _by_model(
     incumbent: _PackageIncumbent, formulation: PackageFormulation, start: Sequence[Mode] | None = None
 ) -> SolveStatus | None:
-    """Build and solve a model, from a package where one is known; return the status where it is proven."""
+    """Build and solve a model, from a package where one is known; return the status where it is proved."""
     from coalloc.solvers.packages.stages import solve_stages  # loads Pyomo
 
     state, has_start = incumbent.state, False

@@ -22,7 +22,7 @@ from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, Progress, Run
 from coalloc.solvers.solve_state import SolveState
 
 LEVEL_TOLERANCE = 1e-9
-"""Share by which a proven level may be exceeded later, so that rounding errors do not forbid it."""
+"""Share by which a proved level may be exceeded later, so that rounding errors do not forbid it."""
 LARGEST_COST = 100.0
 """Size to which the largest term of an objective is scaled before it is solved.
 
@@ -34,9 +34,9 @@ would be below the rounding errors of a large objective, and far too coarse for 
 def solve_stages(
     state: SolveState, run_model: RunModel, model: pyo.ConcreteModel, *, has_start: bool = False
 ) -> list[ModelSolution]:
-    """Minimise the objectives of a model in order; stop after one that is not proven.
+    """Minimise the objectives of a model in order; stop after one that is not proved.
 
-    Objectives and bounds of the solutions are in the model's own units, their status ``optimal`` where proven.
+    Objectives and bounds of the solutions are in the model's own units, their status ``optimal`` where proved.
     With ``has_start`` the variables hold a solution to start from.
     """
     solutions: list[ModelSolution] = []

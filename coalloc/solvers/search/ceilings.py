@@ -1,4 +1,4 @@
-"""The latest ends by which a tree searches for a schedule: its ceilings, ticks, and what is proven once it found none.
+"""The latest ends by which a tree searches for a schedule: its ceilings, ticks, and what is proved once it found none.
 
 A search that is free of others may also ask for one kind of jobs in the first half of the schedule.
 Derivation: docs/mathematics/exact-tree.md, "Ceilings" and "Bounds of a node".
@@ -21,7 +21,7 @@ as that to the ceiling is kept, not left. In slots ends are whole: what is kept 
 
 
 def proven_below(problem: Problem, best: float) -> float:
-    """Return the latest end, ticks, that is proven where nothing ends by the ceiling below the best."""
+    """Return the latest end, ticks, that is proved where nothing ends by the ceiling below the best."""
     if problem.slot is not None or math.isinf(best):
         return best
     return best - 0.5 * PROOF_TOLERANCE * (best - problem.instance.origin)

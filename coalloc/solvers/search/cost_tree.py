@@ -83,7 +83,7 @@ class CostTree:
 
     @property
     def proven(self) -> float:
-        """The cost that is proven once everything was seen."""
+        """The cost that is proved once everything was seen."""
         if self._criterion.is_integral or math.isinf(self._best):
             return self._best
         divisor = self._criterion.objective.divisor(self._criterion.problem.instance)

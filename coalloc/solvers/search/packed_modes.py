@@ -6,7 +6,7 @@ their modes that are left (``running_sets.c``). Processors and what is left of l
 whole number, so that whether something fits is one subtraction: each digit has a guard bit above it that borrowing
 clears. Loads are counted in units, a share of ``1 / LOAD_UNITS`` of the limit each, and rounded down: no choice that
 fits is lost, and those that are won exceed a limit by a share of 2e-12, where the checker refuses them and nothing is
-proven.
+proved.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class DivisibleTree(Protocol):
 
     @property
     def proven(self) -> float:
-        """The cost that is proven once everything was seen."""
+        """The cost that is proved once everything was seen."""
 
     def lower(self, limit: float) -> None:
         """Look for what costs less from now on."""
@@ -106,7 +106,7 @@ class ParallelTree(Generic[T]):
 
     @property
     def proven(self) -> float:
-        """The cost that is proven once everything was seen."""
+        """The cost that is proved once everything was seen."""
         return self.seats[0].tree.proven
 
     def lower(self, limit: float) -> None:

@@ -211,7 +211,7 @@ class _Ends:
 
     @property
     def proven(self) -> float:
-        """The latest end, ticks, that is proven once everything was seen."""
+        """The latest end, ticks, that is proved once everything was seen."""
         return self._pool.instant(self._tree.ceiling + 1)
 
     def lower(self, ceiling: float) -> None:
@@ -229,7 +229,7 @@ class _Ends:
 
 
 def _run(incumbent: Incumbent) -> None:
-    """Refute ends, from what is proven on in ever longer steps, until one is reached or none is open."""
+    """Refute ends, from what is proved on in ever longer steps, until one is reached or none is open."""
     problem, pool = incumbent.problem, pool_of(incumbent.problem)
     assert pool is not None
     Refutation(

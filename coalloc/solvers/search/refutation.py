@@ -1,6 +1,6 @@
-"""Refuting latest ends, from what is proven on upwards, with a tree that searches for what ends by a ceiling.
+"""Refuting latest ends, from what is proved on upwards, with a tree that searches for what ends by a ceiling.
 
-That no schedule ends by a ceiling is a bound. The tree of a ceiling hardly above what is proven is small, so the
+That no schedule ends by a ceiling is a bound. The tree of a ceiling hardly above what is proved is small, so the
 ceilings rise in steps that double, up to the best that is known. Where a schedule is found the ceiling falls below it,
 in the midst of the search: all that was left before would be left now.
 """
@@ -26,7 +26,7 @@ class Tree(Protocol):
 
     @property
     def proven(self) -> float:
-        """The latest end, ticks, that is proven once everything was seen."""
+        """The latest end, ticks, that is proved once everything was seen."""
 
     def lower(self, ceiling: float) -> None:
         """Look for what ends by an earlier ceiling, ticks, from now on."""
@@ -89,7 +89,7 @@ class Refutation:
         return 0
 
     def _is_taken(self, incumbent: Incumbent, found: list[Assignment]) -> bool:
-        """Take a schedule; return whether it is valid. If not, another choice of modes might be: nothing is proven."""
+        """Take a schedule; return whether it is valid. If not, another choice of modes might be: nothing is proved."""
         incumbent.take_if_valid(found, self.name)
         self.is_exhausted = incumbent.cost > incumbent.criterion.value(found)
         return not self.is_exhausted

@@ -88,7 +88,7 @@ class SetTree:
 
     @property
     def proven(self) -> float:
-        """The latest end, ticks, that is proven once everything was seen."""
+        """The latest end, ticks, that is proved once everything was seen."""
         return self._ceiling if self._problem.slot is None else math.floor(self._ceiling) + 1.0
 
     def lower(self, ceiling: float) -> None:

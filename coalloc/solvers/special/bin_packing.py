@@ -3,7 +3,7 @@
 Where neither speeds, links, memory nor arrivals matter, a job is a rectangle. If all last ``d``, the makespan is ``d``
 times the least number of bins of as many processors as there are; if any ``m`` of them run together and never
 ``m + 1``, it is the least capacity at which the durations fit into ``m`` bins (P||Cmax). Both are asked of
-the arc flow (:mod:`coalloc.models.arc_flow`), between what is proven and what is known, by halving. Derivation:
+the arc flow (:mod:`coalloc.models.arc_flow`), between what is proved and what is known, by halving. Derivation:
 docs/mathematics/searches.md, "One dimension constant". Source of arc flow for P||Cmax: M. Mrad, N. Souayah, "An
 arc-flow model for the makespan minimization problem on identical parallel machines", IEEE Access 6 (2018).
 """
