@@ -151,7 +151,8 @@ def solve(
         Number of CPU cores. With several, branch and bound over running sets uses as many threads, and further
         searches and CP-SAT run in processes of their own. Another optimal schedule may be returned than with one.
     seed : int, default 0
-        Random seed, at least 0. The same seed gives the same result unless the time limit is reached.
+        Random seed, at least 0. With one thread, the same seed gives the same result unless the time limit is
+        reached.
     methods : sequence of str, default ()
         Methods of the portfolio that may run (model oas, ``formulation="auto"``), by the names of
         ``result.methods``; empty: all. Simple bounds and the first list schedule always run.

@@ -48,7 +48,7 @@ class RegularObjective(Objective):
 
     Notes
     -----
-    Regular objectives: M. Pinedo, "Scheduling", section 2.1. docs/extending.md describes the methods.
+    Regular objectives: M. Pinedo, "Scheduling", section 2.1.
 
     Examples
     --------
