@@ -1353,13 +1353,14 @@ class Search:
     choices.
 
     Further, an option is *idle since* s if it was ready at s and has always fitted, in each of its modes and beside
-    every choice, at every event from s to now. It does not start later while that lasts, and if it would have ended by
-    now, the node has no schedule: in either case it may start at s instead, in the same mode, and that node was shown
-    to have none. *Equal jobs*, with the same options, costs and ranges and no delays, start in their order: exchange
-    two of them. *Prices*: see :class:`Table`. *Dominance*: node 1 has no schedule, was done with before, is not later
-    than node 2 and costs no more, has the same waiting jobs, and what still runs there at the time of node 2 runs in
-    node 2 as well, at the same duration and as long or longer; and each choice of node 2 for these jobs is one of node
-    1. Then node 2 has none either: what follows it fits after node 1, and costs the same.
+    every choice, at every event from s to now. It does not start later while that lasts, for it may start at s instead,
+    in the same mode, and that node was shown to have none. If it would have ended by now, and its job costs no less at
+    any duration from now on, the node has no schedule: the job may have it from s on instead, in any of its modes.
+    *Equal jobs*, with the same options, costs and ranges and no delays, start in their order: exchange two of them.
+    *Prices*: see :class:`Table`. *Dominance*: node 1 has no schedule, was done with before, is not later than node 2
+    and costs no more, has the same waiting jobs, and what still runs there at the time of node 2 runs in node 2 as
+    well, at the same duration and as long or longer; and each choice of node 2 for these jobs is one of node 1. Then
+    node 2 has none either: what follows it fits after node 1, and costs the same.
     Each of these reasons refers to nodes that are done with, so none rests on itself.
     """
 
@@ -1496,15 +1497,23 @@ class Search:
             of_set.append((after, cost, state, held))
 
     def _idle_since(self, ready: list[Option], node: Node, after: int) -> list[int] | None:
-        """Return since when each option has been idle at the next event; None where one would have ended by then."""
+        """Return since when each option has been idle at the next event; None where one should have run by then."""
         since = [-1] * len(node.idle)
         for option in ready:
             if node.waiting >> option.job & 1 and self._sets.always_fits(node.state, option.number):
                 begin = node.idle[option.number] if node.idle[option.number] >= 0 else node.time
                 since[option.number] = begin
-                if after - begin >= option.duration and begin <= self._latest_of[option.number]:
+                is_over = after - begin >= option.duration and begin <= self._latest_of[option.number]
+                if is_over and self._costs_no_more(option, begin, after):
                     return None
         return since
+
+    def _costs_no_more(self, option: Option, begin: int, after: int) -> bool:
+        """Return whether a job costs no more by an option from a time on than at any duration from a later one on."""
+        if not self._costs:
+            return True
+        cost, j = self._case.problem.cost, option.job
+        return cost(j, option.level, begin) <= min(cost(j, n, after) for n in self._case.levels[j])
 
     def _is_dominated(self, node: Node, held: dict[int, int]) -> bool:
         """Return whether a node that is done with has no schedule, and so this one has none."""

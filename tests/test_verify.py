@@ -188,6 +188,16 @@ def test_long_jobs_have_slowdowns_of_their_run_times():
     assert bounds == [True, False]
 
 
+def test_a_job_may_wait_for_a_longer_run_time_that_costs_less():
+    # C1 is held until 10 s, C2 until 20 s. J1 takes 10 s on C1, from 10 s on: 20 / 10 = 2. It takes 1000 s on C2, from
+    # 20 s on: 1020 / 1000 = 1.02, though it could have run on C1 in the meantime.
+    held = [{"job": job(f"R{n}", 99), "nodes": [f"C{n}/0"], "end": 10 * n} for n in (1, 2)]
+    given = instance(job("J1", 10), clusters=[("C1", 1), ("C2", 1, 0.01)], running=held)
+    search = SEARCH | {"tables": []}
+    for bound, proved in ((1.02, True), (1.021, False), (2, False)):
+        assert accepts(given, certificate(bound, search, objective="mean-bounded-slowdown")) == proved
+
+
 def test_prices_are_weighed_against_costs():
     # Ends sum to 7. At 1 per second up to 2 s, J1 costs 2 + 2 = 3 + 1 = 4 and J2 3 + 2 = 4 + 1 = 5, whenever they
     # start; of that 2 fit before 2 s: 4 + 5 - 2 = 7. Without the prices, 2 + 3.

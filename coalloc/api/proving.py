@@ -51,7 +51,7 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
 
     Notes
     -----
-    The model is described in docs/mathematics/searches.md, "Clause learning".
+    The model is described in docs/mathematics/searches.md, "Clause learning: Pumpkin".
 
     Examples
     --------

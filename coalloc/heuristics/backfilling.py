@@ -33,8 +33,8 @@ class Easy:
        what is free then. That time is the reservation; what the allocation leaves free is extra.
     3. Each later job, in the order of ``candidates``, starts now if the rule gives it an allocation on the free
        processors that is within the extra ones, or if its estimated end is at most the reservation. Where neither
-       holds, the rule is applied again to processors both free and extra. A job that is expected to run past the
-       reservation reduces the extra processors by its allocation.
+       holds, the rule is applied again to processors both free and extra. A job that starts reduces the extra
+       processors by its allocation, unless the estimated end on the first allocation is at most the reservation.
 
     No reservation is kept from one pass to the next. On one cluster of equal nodes this is the EASY of the literature;
     ``candidates="spt"`` is its shortest job backfilled first (SJBF). Sources: Mu'alem and Feitelson, IEEE TPDS 12(6),

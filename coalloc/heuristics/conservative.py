@@ -135,14 +135,17 @@ class Conservative:
 
     Every job gets a reservation when it arrives, jobs that arrive together in the order of the queue: the earliest time
     at which the rule gives it an allocation that is free until its estimated end, next to the running jobs (to their
-    estimated ends; overdue: now) and all other reservations. It starts when its reservation has come and its processors
-    are free; times are compared to the last digit.
+    estimated ends; overdue: now) and all other reservations. Where the choice of the rule is not free so long, the rule
+    is applied again to what is. A job starts when its reservation has come and its processors are free; times are
+    compared exactly.
 
-    - A job ends before its estimated end: each reservation, in the order of ``compression``, is removed and put at the
-      earliest time that the others leave, if that is earlier. A reservation may then stay behind one that moves away
-      after it; the policy wakes up when it comes.
+    - A job ends before its estimated end, or leaves the queue: each reservation, in the order of ``compression``, is
+      removed and put at the earliest time that the others leave, if that is earlier. A reservation may then stay behind
+      one that moves away after it; the policy wakes up when it comes.
     - A job is overdue, or a reserved start has passed because of one: all reservations are recomputed in the order of
       their starts. Only then may one move back.
+
+    Both come before the reservations of jobs that arrive at the same time.
 
     Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2.1.
 

@@ -36,8 +36,8 @@ class Oas:
     - The window is the first ``window`` waiting jobs; jobs that come into it as others start are planned in the same
       pass. They have their estimates and arrival 0 in the plan; running jobs end at their estimated ends, overdue ones
       in 1 s.
-    - A plan is the best serial schedule of the orders ``fcfs``, ``sjf``, ``bjf``, ``spt``, ``lpt`` and
-      ``largest-area``, improved by simulated annealing. Its jobs start as their plan is executed.
+    - A plan is the best list schedule of the orders ``fcfs``, ``sjf``, ``bjf``, ``spt``, ``lpt`` and ``largest-area``,
+      each job where it ends first, improved by simulated annealing. Its jobs start as their plan is executed.
 
     Annealing of ``work_limit`` / (jobs in the window) lists ends early where the makespan meets the bound of longest
     job and packing. No clock and no exact solver: the same seed gives the same run. On small instances this reaches the

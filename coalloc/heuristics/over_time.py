@@ -1,15 +1,16 @@
-"""Starts next to maintenance windows and reservations, where free processors may not stay free until a job ends.
+"""Every policy but ``loras`` and ``grid`` respects maintenance windows and advance reservations.
 
-Every policy but ``loras`` and ``grid`` respects maintenance windows and advance reservations. A job fits at a time t on
-what is free from t to its expected end: running jobs hold their processors to their estimated ends (overdue ones a
-moment longer), windows and reservations what they take. The allocation rule is applied to what is free at t; if its
-choice is not free until the end of the job, it is applied again to what is, until it finds an allocation or none.
+Free processors may not stay free until a job ends. A job fits at a time t on what is free from t to its expected end:
+running jobs hold their processors to their estimated ends (overdue ones a moment longer), windows and reservations what
+they take. The allocation rule is applied to what is free at t; if its choice is not free until the end of the job, it
+is applied again to what is, until it finds an allocation or none.
 
 | policy | behaviour |
 |---|---|
 | list policies | start jobs that fit now |
 | ``easy`` | the head gets the earliest time at which it fits; a later job starts if it fits now next to that |
 | ``conservative`` | reserves the earliest time at which a job fits |
+| ``slurm`` | starts jobs that fit now; no end before a window or reservation is rounded up beyond its beginning |
 | ``mesd`` | chooses, at each time of its plan, among the jobs that fit then |
 | ``oas`` | windows and reservations are part of the planned problem |
 | ``pas`` | gives a job no class that is unavailable before its estimated end; placed again it counts as unproved |

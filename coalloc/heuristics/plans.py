@@ -1,9 +1,8 @@
-r"""Execution of a plan: planned processors and the order on each are kept, jobs start as soon as they can.
+r"""MESD and OAS plan processors and an order: both are kept, and jobs start as soon as they can.
 
-MESD and OAS plan processors and an order; real ends may differ from planned ones. A plan is a list in the order of
-planned starts (MESD: in which jobs were chosen). At every pass the list is visited once. A job $j$ starts if all its
-processors are free and none is planned for an earlier job of the list that has not started. OAS also requires, for
-every link $k$ that $j$ loads,
+Real ends may differ from planned ones. A plan is a list in the order of planned starts (MESD: in which jobs were
+chosen). At every pass the list is visited once. A job $j$ starts if all its processors are free and none is planned for
+an earlier job of the list that has not started. OAS also requires, for every link $k$ that $j$ loads,
 
 $$\sum_{i \text{ running}} BW_{ik} + \sum_{i \text{ before } j,\ \text{not started}} BW_{ik} + BW_{jk} \le MBW_k$$
 

@@ -59,10 +59,11 @@ class Slurm:
 
     1. Main scheduler, at every pass: jobs start in the order of the queue. Once one does not fit, no job behind it in
        its partition starts. A partition is the jobs with the same ``eligible`` and ``requires``.
-    2. Backfilling, in passes at multiples of ``bf_interval``, after the main scheduler. Running jobs are expected to
-       end at their estimated ends, rounded up to a multiple of ``bf_resolution``; overdue ones at the next multiple.
-       The first ``bf_max_job_test`` waiting jobs, of each user at most ``bf_max_job_user``, are planned in the order of
-       the queue: each at the earliest time at which the rule gives it an allocation that is free for its expected time,
+    2. Cycle of backfilling, in passes at multiples of ``bf_interval``, after the main scheduler. Running jobs are
+       expected to end at their estimated ends, rounded up to a multiple of ``bf_resolution``; overdue ones at the next
+       multiple; jobs that the main scheduler has just started after their expected time, rounded up likewise. The
+       first ``bf_max_job_test`` waiting jobs, of each user at most ``bf_max_job_user``, are planned in the order of the
+       queue: each at the earliest time at which the rule gives it an allocation that is free for its expected time,
        rounded up to ``bf_resolution``, next to the jobs planned before it. A job planned for now starts. One that would
        start ``bf_window`` minutes from now or later has no place in the plan. Nothing is kept for the next cycle.
 
@@ -79,9 +80,10 @@ class Slurm:
       ``bf_max_job_start`` are 0.
     - A plan reserves processors, Slurm's whole nodes. No preemption; moldable jobs run in their first mode.
 
-    *Example.* Two processors; A has one until 100 s. B, for both, arrives at 5 s, C (1 processor, 40 s) at 6 s, D (1
-    processor, 80 s) at 7 s; ``bf_resolution=10``. B blocks the queue until the cycle at 30 s. There B is planned for
-    100 s, C from 30 s to 70 s: it starts. D does not fit before B, at 30 s as at 90 s. B starts at 100 s, D at 150 s.
+    *Example.* Two processors; A has one until 100 s. B (both processors, 50 s) arrives at 5 s, C (1 processor, 40 s) at
+    6 s, D (1 processor, 80 s) at 7 s; ``bf_resolution=10``. B blocks the queue until the cycle at 30 s. There B is
+    planned for 100 s, C from 30 s to 70 s: it starts. D does not fit before B, at 30 s as at 90 s. B starts at 100 s, D
+    at 150 s.
 
     Parameters
     ----------

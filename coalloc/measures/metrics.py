@@ -1,11 +1,11 @@
-"""Metrics of schedules, each with its unit, its definition and the function that computes it.
+"""Metrics of schedules are defined by starts, ends and allocations of jobs.
 
 j runs over the placed jobs: ``r_j`` is the arrival, ``s_j`` the start, ``f_j`` the start of the first run (``s_j``,
 unless the job was interrupted), ``e_j`` the end, ``Te_j = e_j - s_j``, ``Tb_j`` the reference run time, ``m_j`` the
 number of processors held, ``u_j`` the user, ``w_j`` the weight and ``due_j`` the due date. Time runs from ``a`` to
 ``b``: from the origin, which is the earliest arrival or 0 where jobs run already, to the last end of a placement, or
 over an interval of that. Jobs that the schedule does not place count nowhere. Jobs that run already use processors,
-links and power; they are measured as jobs nowhere. Sums, means, maxima and percentiles over nothing are 0. Source:
+links and power, but no metric of jobs counts them. Sums, means, maxima and percentiles over nothing are 0. Source:
 thesis, sections 3.1.3 and 3.2.2; errata 13.
 """
 
@@ -124,9 +124,8 @@ def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
 
     Notes
     -----
-    The mean queue length is Little's law: waiting jobs over time are waits over
-    jobs. ``SimulationResult.metrics`` also has ``decision_time_mean`` and ``decision_time_max``, s: the CPU time of the
-    policy per pass in which jobs waited.
+    The mean queue length is a sum of waits by Little's law. ``SimulationResult.metrics`` also has
+    ``decision_time_mean`` and ``decision_time_max``, s: the CPU time of the policy per pass in which jobs waited.
 
     Examples
     --------

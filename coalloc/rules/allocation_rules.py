@@ -1,6 +1,6 @@
-"""Allocation rules: how one job is spread over free processors.
+"""An allocation rule spreads the tasks of one job over free processors.
 
-A rule ranks the node classes and fills them in that order, each as far as it is free, until all tasks are placed. Of a
+It ranks the node classes and fills them in that order, each as far as it is free, until all tasks are placed. Of a
 class, the free processors with the lowest numbers are taken. Only processors that the job can use count as free. Where
 a cluster has too little of a resource for all of them, the classes that the rule ranks first within the cluster receive
 it. Rules ignore links. Ties keep the order of the platform. For a job with run times by node feature, the speed of a

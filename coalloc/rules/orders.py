@@ -1,4 +1,4 @@
-"""Queue orders: the job with the least key is first; ties stay in order of arrival.
+"""A queue order sorts waiting jobs by a key: the job with the least is first, and ties stay in order of arrival.
 
 A job arrives for the scheduler at its arrival, or when the last of its predecessors has ended, if that is later.
 ``fcfs`` means this everywhere. Waits and the other keys count from the arrival of the job; F1 to F4 count seconds from

@@ -173,10 +173,11 @@ class State:
 
     Notes
     -----
-    A policy knows the clock, the waiting jobs in order of arrival, the running jobs with their processors, and the free
-    processors of each node class: all nodes of one cluster with one description. Of a job it knows the tasks, the
-    estimate $p'_j$ of the reference run time (requested walltime), the processing share $\sigma_j$ and the task
-    bandwidth. It does not know true run times, jobs that have not arrived, and whether a link will be saturated.
+    In each pass (docs/simulation.md#order-of-simultaneous-events) a policy decides which waiting jobs start, and on
+    which processors. It knows the clock, the waiting jobs in order of arrival, the running jobs with their processors,
+    and the free processors of each node class: all nodes of one cluster with one description. Of a job it knows the
+    tasks, the estimate $p'_j$ of the reference run time (requested walltime), the processing share $\sigma_j$ and the
+    task bandwidth. It does not know true run times, jobs that have not arrived, and whether a link will be saturated.
 
     The expected time of a job on an allocation with effective speeds $\Gamma_r$ is
 

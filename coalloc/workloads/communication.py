@@ -1,7 +1,7 @@
-"""Communication of sampled jobs: bisection bandwidth, and the most that links can bear.
+"""The task bandwidth of a sampled job follows from its bisection bandwidth, and alone it saturates no link.
 
-The bisection bandwidth BSBW of a job, GB/s, is the load of a link with half of its tasks on either side. The task
-bandwidth PTBW of a job of n tasks follows from it:
+The bisection bandwidth BSBW of a job, GB/s, is the load of a link with half of its tasks on either side. That of one
+task, PTBW, in a job of n tasks is
 
     PTBW = 1000 * BSBW * 4 (n - 1) / n**2        MB/s
 

@@ -467,7 +467,7 @@ def _options_of(name: str, entry: Entry) -> Iterator[str]:
     """Yield the section on a policy or an order: its definition, and its options with their values."""
     meanings = parameters_of(entry.make)
     yield f"## {HEADINGS.get(name, name)}"
-    yield f"`{name}`: {markdown(entry.make)}"
+    yield f"**`{name}`.** {markdown(entry.make)}"
     rows = [(f"`{option}`", _values(entry, option), meanings[option]) for option in entry.options]
     yield table(("option", "values, the default first", "meaning"), *rows)
 

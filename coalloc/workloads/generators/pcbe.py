@@ -44,7 +44,7 @@ class Pcbe(Generator):
     """
 
     jobs: Annotated[NumJobs, "number of jobs with 2 or 4 tasks each"] = PUBLISHED_JOBS
-    tasks: Annotated[NumTasks | None, "total number of tasks; None: in proportion to 22 for 7 jobs"] = None
+    tasks: Annotated[NumTasks | None, "total number of tasks, even; None: in proportion to 22 for 7 jobs"] = None
     nodes: Annotated[NumNodes, "number of nodes; half of them are fast"] = 2
     last_arrival: Annotated[
         Seconds, "last possible arrival, s; the first job arrives at 0, the others uniformly until then"
