@@ -193,7 +193,7 @@ def test_a_job_may_wait_for_a_longer_run_time_that_costs_less():
     # 20 s on: 1020 / 1000 = 1.02, though it could have run on C1 in the meantime.
     held = [{"job": job(f"R{n}", 99), "nodes": [f"C{n}/0"], "end": 10 * n} for n in (1, 2)]
     given = instance(job("J1", 10), clusters=[("C1", 1), ("C2", 1, 0.01)], running=held)
-    search = SEARCH | {"tables": []}
+    search = SEARCH | {"processors": "groups", "tables": []}
     for bound, proved in ((1.02, True), (1.021, False), (2, False)):
         assert accepts(given, certificate(bound, search, objective="mean-bounded-slowdown")) == proved
 
