@@ -37,7 +37,7 @@ TYPES: Mapping[str, tuple[type, str]] = {
 
 
 REGISTRIES: tuple[Registry[Any], ...] = (POLICIES, OBJECTIVES, ADAPTERS)
-"""Options of a method that may name plugins, by registry."""
+"""Registries of the plugins that options of a method may name."""
 
 
 @dataclass(frozen=True, slots=True)

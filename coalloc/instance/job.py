@@ -213,7 +213,7 @@ class Job(Value):
 
     @property
     def spread_limits(self) -> tuple[int | None, int | None, int | None, str | None]:
-        """The spread: ``max_clusters``, ``min_tasks_per_cluster``, ``slices``, and the name of a required level."""
+        """Limits on the spread: ``max_clusters``, ``min_tasks_per_cluster``, ``slices``, and the required level."""
         required = self.level.name if self.level is not None and self.level.required else None
         return self.max_clusters, self.min_tasks_per_cluster, self.slices, required
 

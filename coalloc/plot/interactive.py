@@ -45,7 +45,7 @@ NOTES_MARGIN = 12
 """Left of the names of clusters and links, pixels."""
 
 ABOVE = -0.015
-"""Share of all rows, upwards from the first, above which arrivals are ticked."""
+"""Height at which arrivals are ticked, as a share of all rows; negative: above the first."""
 
 CONNECTOR_INSET = 0.004
 """From the start of a job to the line that joins its pieces, as a share of the time axis; or a multiple of it."""

@@ -181,7 +181,7 @@ class Problem:
 
     @cached_property
     def calendars(self) -> dict[int, Calendar]:
-        """Calendars of the jobs, by index, that may not start at any time; rounded down none is known."""
+        """Calendars of the jobs, by index, that may start at some times only; rounded down none is known."""
         if not any(of_job.calendar for of_job in self.declared.by_id.values()):
             return {}
         found = ((j, self.declared.of(job.id).calendar) for j, job in enumerate(self.jobs))

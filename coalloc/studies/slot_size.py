@@ -83,7 +83,7 @@ COLUMNS = (
 """Columns of the table; :func:`slot_study` defines them."""
 
 UNKNOWN: dict[str, Any] = dict.fromkeys(COLUMNS[COLUMNS.index("slotted") :], math.nan)
-"""Text of a row where there is no schedule."""
+"""Values of a row where there is no schedule."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ enum parameter { NUM_JOBS, NUM_MACHINES, NUM_NEAR, TIMES, NEAR, MACHINE_OF, LEAS
 #define MOST_MOVED 6
 /* Share by which the longest of two loads has to fall: less may be an error of rounding. */
 #define WORTH 1e-12
+/* Jobs that may be swapped between two looks at the clock. */
+#define LOOKS 256
 
 typedef struct {
     int64_t num_jobs, num_machines;
@@ -54,7 +56,8 @@ static void move(search *s, int64_t j, int64_t to) {
     s->machine_of[j] = to;
 }
 
-/* Do the move, or the swap, of a job of the longest machine after which the two work least; return whether it helps. */
+/* Do the move, or the swap, of a job of the longest machine after which the two work least; return whether it helps.
+   Nothing is done at the deadline, which many jobs on few machines may meet within one look at all swaps. */
 static bool step(search *s) {
     const int64_t longest = longest_of(s), count = list_own(s, longest);
     double best = s->loads[longest] * (1.0 - WORTH);
@@ -68,6 +71,7 @@ static bool step(search *s) {
         }
     }
     for (int64_t k = 0; k < s->num_jobs; k++) {
+        if (k % LOOKS == 0 && clock_now() >= s->deadline) return false;
         const int64_t there = s->machine_of[k];
         const double here = time_of(s, k, longest), left = s->loads[there] - time_of(s, k, there);
         if (there == longest || left >= best) continue;
@@ -85,7 +89,7 @@ static bool step(search *s) {
 
 static void descend(search *s) {
     sum_loads(s);
-    while (clock_now() < s->deadline && step(s)) {}
+    while (step(s)) {}
 }
 
 static int64_t drawn(uint64_t *seed, int64_t below) { return (int64_t)(draw(seed) * (double)below); }
@@ -105,6 +109,8 @@ int64_t machine_swaps_search(
     if (num_machines < 1) return FAULT(OUT_OF_RANGE, NUM_MACHINES);
     if (num_near < 1) return FAULT(OUT_OF_RANGE, NUM_NEAR);
     if (!are_numbers(times, num_jobs * num_machines)) return FAULT(NOT_A_NUMBER, TIMES);
+    for (int64_t k = 0; k < num_jobs * num_machines; k++) /* so that the longest machine has a job */
+        if (times[k] <= 0.0) return FAULT(OUT_OF_RANGE, TIMES);
     if (!are_within(near, num_jobs * num_near, 0, num_machines - 1)) return FAULT(OUT_OF_RANGE, NEAR);
     if (!are_within(machine_of, num_jobs, 0, num_machines - 1)) return FAULT(OUT_OF_RANGE, MACHINE_OF);
     for (int64_t j = 0; j < num_jobs; j++) {

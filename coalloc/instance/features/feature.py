@@ -40,7 +40,7 @@ class Wait(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Requirement of an instance, in words, and the instance that fails it."""
+    """Requirement of an instance, in words, and a function that returns the instance without it."""
 
     sentence: str
     left_out: Callable[[Instance], Instance]

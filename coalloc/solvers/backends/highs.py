@@ -73,7 +73,7 @@ STOPPED: Mapping[Any, StoppedBy] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class HighsEnd:
     """End of a run: objective and bound, values of the columns, and the reason."""
 
     objective: float | None
@@ -194,7 +194,8 @@ def solve_model(
     run = _HighsRun(highs, on_news, integral, cost, offset)
     reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
     failed = reason is None and highs.getModelStatus() == highspy.HighsModelStatus.kSolveError
-    end = None if failed else _conclude(highs, run, reason, form.columns)
+    is_mip = any(not variable.is_continuous() for variable in form.columns)
+    end = None if failed else _conclude(highs, run, reason, is_mip)
     if end is None or (run.misreported and reason is None):
         # Presolve of 1.15.1 takes some models without a solution for solved, and then finds a row that is violated;
         # with that of 1.16.0 objectives are misreported.
@@ -204,8 +205,15 @@ def solve_model(
             _set_start(highs, form.columns)
         run = _HighsRun(highs, on_news, integral, cost, offset)
         reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
-        end = _conclude(highs, run, reason, form.columns)
+        end = _conclude(highs, run, reason, is_mip)
     return _solution(end, form.columns, size, integral)
+
+
+def run_mip(highs: highspy.Highs, time_limit: float) -> HighsEnd:
+    """Return the end of a run of HiGHS on the MIP that it holds; the limit (s) and Ctrl-C end it."""
+    lp = highs.getLp()
+    run = _HighsRun(highs, lambda *_: None, False, np.array(lp.col_cost_), lp.offset_)
+    return _conclude(highs, run, _run(highs, run, time_limit), is_mip=True)
 
 
 def _whole_bound(bound: float) -> int:
@@ -347,31 +355,30 @@ def _wait(run: _HighsRun, done: Event, time_limit: float, reason: StoppedBy | No
     return reason
 
 
-def _conclude(highs: highspy.Highs, run: _HighsRun, reason: StoppedBy | None, columns: list[Any]) -> _End:
+def _conclude(highs: highspy.Highs, run: _HighsRun, reason: StoppedBy | None, is_mip: bool) -> HighsEnd:
     """Read status, bound and values; a run that did not stop in time leaves what its callbacks saw."""
     if run.status is None:
-        return _End(run.objective, run.bound, run.values, reason or "time")
+        return HighsEnd(run.objective, run.bound, run.values, reason or "time")
     checked(run.status, "solving")
     model_status, info, kinds = highs.getModelStatus(), highs.getInfo(), highspy.HighsModelStatus
     is_unclear = model_status == kinds.kUnboundedOrInfeasible
     if model_status == kinds.kInfeasible or (is_unclear and _is_bounded(highs.getLp())):
-        return _End(None, math.inf, None, "proof")
+        return HighsEnd(None, math.inf, None, "proof")
     if is_unclear or model_status == kinds.kUnbounded:
         raise CoallocError("the objective of the model has no lower bound")
     if model_status == kinds.kModelEmpty:
-        return _End(highs.getLp().offset_, highs.getLp().offset_, np.empty(0), "proof")
+        return HighsEnd(highs.getLp().offset_, highs.getLp().offset_, np.empty(0), "proof")
     objective, values = run.objective, run.values
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         values = np.array(highs.getSolution().col_value)
         objective = run.worth(values, info.objective_function_value)
     if run.misreported:
-        return _End(objective, -math.inf, values, reason or "failure")
+        return HighsEnd(objective, -math.inf, values, reason or "failure")
     proven = model_status == kinds.kOptimal or (reason is None and run.is_closed)
-    is_mip = any(not variable.is_continuous() for variable in columns)
     bound = info.mip_dual_bound if is_mip else objective if proven and objective is not None else -math.inf
     if proven:
-        return _End(objective, max(run.bound, bound), values, "proof")
-    return _End(objective, max(run.bound, bound), values, reason or STOPPED.get(model_status, "work"))
+        return HighsEnd(objective, max(run.bound, bound), values, "proof")
+    return HighsEnd(objective, max(run.bound, bound), values, reason or STOPPED.get(model_status, "work"))
 
 
 def _is_bounded(lp: Any) -> bool:
@@ -380,7 +387,7 @@ def _is_bounded(lp: Any) -> bool:
     return bool(np.isfinite(np.where(cost > 0.0, lower, np.where(cost < 0.0, upper, 0.0))).all())
 
 
-def _solution(end: _End, columns: list[Any], size: ModelSize, integral: bool) -> ModelSolution:
+def _solution(end: HighsEnd, columns: list[Any], size: ModelSize, integral: bool) -> ModelSolution:
     """Put the best values into the model and say honestly what is known."""
     bound = _whole_bound(end.bound) if integral and math.isfinite(end.bound) else end.bound
     if end.values is None or end.objective is None:

@@ -28,7 +28,7 @@ from coalloc.solvers.backends.highs import INTEGRALITY, SolverLimits, minimised_
 from coalloc.solvers.result import ModelSize, ModelSolution, Progress, SolveStatus, StoppedBy, TracePoint
 
 WHOLE = 1e-5
-"""Distance from a whole number at which a solver may leave an integer variable."""
+"""Greatest distance from a whole number at which a solver may leave an integer variable."""
 SHORTEST = 0.01
 """Seconds that a solver gets at least: 0 means no limit to some."""
 DEFAULTS = SolverLimits()

@@ -53,7 +53,7 @@ CUT = 12.0
 WEIGHT = 0.015
 """Weight of the newest subgradient in the average."""
 FIRST_GAINS = (0.05, 0.005)
-"""Least gain of the first step with each number of cells, as a share of the bound."""
+"""Gain that the first step with each number of cells aims at, as a share of the bound."""
 LAST_GAIN = 5e-5
 """The share at which cells are refined."""
 LONGER, SHORTER = 1.1, 0.7

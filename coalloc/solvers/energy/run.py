@@ -135,7 +135,7 @@ def _minimise_makespan(model: pyo.ConcreteModel, joules: float) -> None:
 
 
 LEFT = "the result is the best schedule of the searches with the bound of the relaxations"
-"""Result where no model is built."""
+"""Message where no model is built."""
 
 ITERATIONS = 500
 """Lists that annealing tries before any model, per job."""

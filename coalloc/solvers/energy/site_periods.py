@@ -35,19 +35,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance import Instance
-from coalloc.instance.rounding import RELATIVE_TOLERANCE
+from coalloc.instance.rounding import RELATIVE_TOLERANCE, TIME_PRECISION
+from coalloc.instance.time_base import MOST_TOLERANCE
 from coalloc.models.site_switching import Site, run_times, sites_of
 from coalloc.power.sites import Working
 from coalloc.solvers.backends.growing_lp import GrowingLp
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 UNIT = 1e3
 """Joules of a unit of the linear programme."""
 STABLE = 0.7
 """Share of the best prices so far in those that are tried: prices of the linear programme alone jump."""
-LATE = 1e-6
-"""Time after a site is off, s, at which a job may be taken to start in time: more than the tolerances of the meter."""
 CLOSED = 1e-9
 """Gap to the linear programme, as a share, at which the bound is as good as it gets ..."""
 NEARLY_CLOSED = 5e-3
@@ -78,7 +78,11 @@ class Open(NamedTuple):
 
 
 class SitePeriods:
-    """Instance as the bound sees it, with the jobs in order of arrival."""
+    """Instance as the bound sees it, with the jobs in order of arrival.
+
+    ``tolerance`` (s) is more than those of the meter and the checker together: a job that starts so little after a site
+    is off, or after cores of another, may still find them on.
+    """
 
     def __init__(self, instance: Instance, longest_wait: float, working: Working) -> None:
         self.sites = sites_of(instance, working)
@@ -86,10 +90,13 @@ class SitePeriods:
         tasks = np.array([job.tasks for job in instance.jobs])
         times = run_times(instance)
         last_end = float((arrival + times.min(axis=1)).max())
+        longest = float(times[np.isfinite(times)].max()) + max(site.states.off_delay for site in self.sites)
+        latest = arrival + longest_wait
+        self.tolerance = 2.0 * max(MOST_TOLERANCE, TIME_PRECISION * (float(latest.max()) + longest))
         self.arrivals = arrival.tolist()
-        self.latest = (arrival + longest_wait).tolist()
+        self.latest = latest.tolist()
         self.costs = [
-            (_costs(site, tasks, times[:, i], (arrival, arrival + longest_wait), last_end) / UNIT).tolist()
+            (_costs(site, (tasks, times[:, i]), (arrival, latest), last_end, self.tolerance) / UNIT).tolist()
             for i, site in enumerate(self.sites)
         ]
         self.lasts = [(times[:, i] + site.states.off_delay).tolist() for i, site in enumerate(self.sites)]
@@ -104,14 +111,15 @@ class SitePeriods:
 
     def cheapest(self, site: int, prices: Sequence[float]) -> tuple[float, list[Period]]:
         """Return the least sum of costs less prices over the periods of a site, and these periods."""
-        arrivals, latest, lasts, startup = self.arrivals, self.latest, self.lasts[site], self.startups[site]
+        arrivals, latest, startup = self.arrivals, self.latest, self.startups[site]
+        lasts = [seconds + self.tolerance for seconds in self.lasts[site]]
         off: tuple[float, Chain | None] = (0.0, None)
         opened: list[Open] = []  # none lasts longer at no more cost than another: ``until`` and ``cost`` increase
         for j, cost in enumerate(self.costs[site]):
             if cost == math.inf:
                 continue
             worth = cost - prices[j]
-            expired = bisect.bisect_left(opened, arrivals[j] - LATE, key=lambda one: one.until)
+            expired = bisect.bisect_left(opened, arrivals[j], key=lambda one: one.until)
             off = _least(off, opened[:expired])
             opened = opened[expired:]
             following = arrivals[j + 1] if j + 1 < len(arrivals) else math.inf
@@ -132,12 +140,19 @@ class SitePeriods:
         return total, [period for _, periods in found for period in periods]
 
 
-def _costs(site: Site, tasks: Floats, times: Floats, starts: tuple[Floats, Floats], last_end: float) -> Floats:
-    """Return the cost of each job on a site, J, from its earliest and latest start; infinite where it does not fit."""
-    grace, fits, (arrival, latest) = site.states.core_grace, np.isfinite(times), starts
-    leaves, gone, leaving = (arrival + times)[fits], (latest + times + grace)[fits], tasks[fits]
+def _costs(
+    site: Site, jobs: tuple[Ints, Floats], starts: tuple[Floats, Floats], last_end: float, tolerance: float
+) -> Floats:
+    """Return the cost of each job on a site, J; infinite where it does not fit.
+
+    ``jobs`` are their tasks and run times, ``starts`` the earliest and latest ones; all times in s.
+    """
+    (tasks, times), (arrival, latest), grace = jobs, starts, site.states.core_grace
+    fits = np.isfinite(times)
+    times = np.where(fits, times, 0.0)
+    leaves, gone, leaving = (arrival + times - tolerance)[fits], (latest + times + grace + tolerance)[fits], tasks[fits]
     left = np.array([leaving[(leaves <= t) & (gone >= r)].sum() for r, t in zip(arrival, latest, strict=True)])
-    left = left - np.where(fits & (arrival + times <= latest), tasks, 0)  # its own
+    left = left - np.where(fits & (arrival + times - tolerance <= latest), tasks, 0)  # its own
     is_counted = latest + times + grace <= last_end
     cores = np.where(is_counted, tasks, 0) - np.minimum(tasks, left)
     watts = site.working_watts + site.states.site_watts / site.size

@@ -8,9 +8,10 @@ periods that the bound has seen, as the best choice of them says, and improved b
 from __future__ import annotations
 
 import bisect
+import heapq
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from coalloc.checker import check
 from coalloc.documents.arguments import public
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.rounding import time_tolerance
@@ -27,8 +29,8 @@ from coalloc.models.site_switching import SwitchingModel, longest_slot, run_time
 from coalloc.power.meter import energy
 from coalloc.power.sites import Working
 from coalloc.schedule import Placement, Schedule
-from coalloc.solvers.backends.growing_lp import quiet_highs, run_quietly
-from coalloc.solvers.backends.highs import checked
+from coalloc.solvers.backends.growing_lp import quiet_highs
+from coalloc.solvers.backends.highs import checked, run_mip
 from coalloc.solvers.energy.site_periods import Period, SitePeriods, priced
 from coalloc.solvers.result import SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.solve_state import SolveState, fail_on
@@ -49,6 +51,8 @@ ROUNDED = 1e-9
 """Share of a bound that rounding may have added."""
 UNFIT = 1e15
 """Joules of a job that does not fit where it is: more than all others take."""
+LATE = 1e-6
+"""Seconds that a job may wait for too long, by rounding; half of them for sums of its times."""
 LEAST_MOVE = 1e-9
 """Least share by which a move must pay."""
 MAX_STARTS = 2_000
@@ -85,8 +89,8 @@ def least_energy(
     Returns
     -------
     SolveResult
-        Energy and lower bound in J, and the best known schedule. ``"optimal"`` holds for all schedules in continuous
-        time.
+        Energy and lower bound in J, and the best known schedule, also after Ctrl-C once there is one. ``"optimal"``
+        holds for all schedules in continuous time.
 
     Raises
     ------
@@ -122,36 +126,42 @@ def least_energy(
     """
     refuse_unsupported(instance, "least_energy", frozenset(), "it supports only rigid jobs on dedicated processors")
     instance.refuse_shared_nodes("least_energy")
-    _refuse(instance, longest_wait)
+    if faults := list(_faults(instance, longest_wait)):
+        raise CoallocError("\n".join(faults))
     options = SolveOptions(objective="energy", scope="cluster", time_limit=time_limit)
     state = SolveState(instance, options, unit="J")
     status = None
     if instance.jobs:
-        status = _Solve(state, longest_wait, working).run()
+        try:
+            status = _Solve(state, longest_wait, working).run()
+        except KeyboardInterrupt:
+            if state.schedule is None:
+                raise
+            state.stopped_by = "interrupt"
     else:
         state.offer(Schedule((), None, instance.name), 0.0, "no jobs")
         state.raise_bound(0.0, "no jobs")
     return replace(state.result(status, formulation="auto"), instance=instance, versions=versions())
 
 
-def _refuse(instance: Instance, longest_wait: float) -> None:
-    """Raise where an argument is out of range."""
+def _faults(instance: Instance, longest_wait: float) -> Iterator[str]:
+    """Yield a sentence for each argument that is out of range."""
     states = [site.states for site in sites_of(instance, "total")]
     least, most = max(s.startup_time for s in states), min(s.startup_time + s.off_delay for s in states)
     if not least <= longest_wait <= most:
-        raise CoallocError(
+        yield (
             f"longest_wait must be from {least:g} s (the longest startup_time) to {most:g} s (the least startup_time + "
             f"core_grace + site_grace), got {longest_wait:g} s"
         )
     if instance.running:
-        raise CoallocError("least_energy supports no running jobs")
+        yield "least_energy supports no running jobs"
     for cluster in instance.platform.clusters:
         if len(cluster.nodes) > 1:
-            raise CoallocError(f"least_energy requires nodes of one group, but cluster {cluster.name!r} has more")
+            yield f"least_energy requires nodes of one group, but cluster {quoted(cluster.name)} has more"
     widest = max(cluster.num_processors for cluster in instance.platform.clusters)
     for job in instance.jobs:
         if job.tasks > widest:
-            raise CoallocError(f"job {job.id!r} has {job.tasks} tasks; the largest cluster has {widest} processors")
+            yield f"job {quoted(job.id)} has {job.tasks} tasks; the largest cluster has {widest} processors"
 
 
 class _Solve:
@@ -164,11 +174,11 @@ class _Solve:
         self.sites, self.times = sites_of(given, working), run_times(self.instance)
         self.periods = SitePeriods(self.instance, longest_wait, working)
         self.arrivals, self.latest, self.lasts = self.periods.arrivals, self.periods.latest, self.periods.lasts
-        self.tasks = [job.tasks for job in self.instance.jobs]
+        self.tasks, self.seconds = [job.tasks for job in self.instance.jobs], self.times.T.tolist()
         watts = [(site.working_watts, site.idle_watts * site.states.core_grace) for site in self.sites]
         self.joules = [
-            [n * (t * busy + idle) for n, t in zip(self.tasks, self.times[:, i].tolist(), strict=True)]
-            for i, (busy, idle) in enumerate(watts)
+            [n * (t * busy + idle) for n, t in zip(self.tasks, seconds, strict=True)]
+            for seconds, (busy, idle) in zip(self.seconds, watts, strict=True)
         ]
 
     def run(self) -> SolveStatus | None:
@@ -197,7 +207,7 @@ class _Solve:
         schedule, instance = self._schedule(choices), self.state.instance
         with self.state.timed("check"):
             fail_on([v.sentence for v in check(instance, schedule, scope="cluster", power_management=True)])
-            late = [p.job for p in schedule if p.start - instance.job_by_id[p.job].arrival > self.longest_wait + 1e-6]
+            late = [p.job for p in schedule if p.start - instance.job_by_id[p.job].arrival > self.longest_wait + LATE]
             fail_on([f"job {job} waits too long" for job in late])
         joules = energy(instance, schedule, power_management=True, working=self.working).total
         self.state.offer(schedule, joules, source)
@@ -217,13 +227,15 @@ class _Solve:
                 len(model.x),
             )
         with state.timed("solve"):
-            values, bound, status = _solved(highs, state.remaining)
-        if status is SolveStatus.INFEASIBLE:
-            return status
-        if values is not None:
-            self._offer(model.choices(values), "model")
-        state.raise_bound(bound, "model")
-        state.stopped_by = "work" if status is SolveStatus.OPTIMAL else "time"
+            end = run_mip(highs, state.remaining)
+        if end.values is not None:
+            self._offer(model.choices(end.values), "model")
+        elif end.reason == "proof":
+            return SolveStatus.INFEASIBLE
+        state.raise_bound(end.bound * (1.0 - ROUNDED) * UNIT, "model")
+        if end.reason == "interrupt":
+            raise KeyboardInterrupt
+        state.stopped_by = "work" if end.reason == "proof" else "time"
         return None
 
     # -------------------------------------------------------------------------- schedules of periods
@@ -235,11 +247,13 @@ class _Solve:
         costs = np.array([self.periods.cost(period) for period in known]) * UNIT
         ones = np.ones(len(self.tasks))
         highs = _loaded(costs, np.ones(len(known)), (ones, ones), [(jobs, columns, np.ones(len(jobs)))], len(known))
-        values, *_ = _solved(highs, CHOICE_SHARE * self.state.remaining)
-        if values is None:
+        end = run_mip(highs, CHOICE_SHARE * self.state.remaining)
+        if end.reason == "interrupt":
+            raise KeyboardInterrupt
+        if end.values is None:
             return None
         of_site: list[list[int]] = [[] for _ in self.sites]
-        for period, value in zip(known, values.tolist(), strict=True):
+        for period, value in zip(known, end.values.tolist(), strict=True):
             if value > 0.5:
                 of_site[period.site] += period.jobs
         return [sorted(jobs) for jobs in of_site]
@@ -281,7 +295,7 @@ class _Solve:
     def _site_run(self, i: int, jobs: Sequence[int]) -> Run:
         """Return starts of jobs at a site, each as late as keeps the site on, and the joules without handovers."""
         site, lasts, joules = self.sites[i], self.lasts[i], self.joules[i]
-        off_delay, watts = site.states.off_delay, site.states.site_watts
+        seconds, watts = self.seconds[i], site.states.site_watts
         starts: list[tuple[int, float]] = []
         ends: list[tuple[float, int]] = []  # of jobs that run, with their tasks
         total, begin, until, free, start = 0.0, 0.0, -math.inf, site.size, -math.inf
@@ -295,13 +309,13 @@ class _Solve:
                 end, tasks = ends.pop(0)
                 free, start = free + tasks, max(start, end)
             total += joules[j]
-            if free < self.tasks[j] or start > self.latest[j]:
+            if free < self.tasks[j] or start > self.latest[j] + 0.5 * LATE:
                 total += UNFIT
                 start = min(start, self.latest[j])
             else:
                 starts.append((j, start))
                 free -= self.tasks[j]
-                bisect.insort(ends, (start + lasts[j] - off_delay, self.tasks[j]))
+                bisect.insort(ends, (start + seconds[j], self.tasks[j]))
                 until = max(until, start + lasts[j])
         return starts, total + watts * max(0.0, until - begin)
 
@@ -309,23 +323,22 @@ class _Solve:
         """Return the schedule of choices: a job takes the cores that were left last, then those that are off."""
         placements = []
         for i, cluster in enumerate(self.instance.platform.clusters):
-            events = [(start, True, j) for j, site, start in choices if site == i]
-            events += [(start + self.times[j, i], False, j) for start, _, j in events]
-            left, off, held = (
-                list[tuple[float, int]](),
-                list(range(cluster.num_processors))[::-1],
-                dict[int, list[int]](),
-            )
-            for now, starts, j in sorted(events):
-                if not starts:
-                    left += [(now, core) for core in held[j]]
-                    continue
-                gone = now - self.sites[i].states.core_grace - time_tolerance(now)
+            running: list[tuple[float, int, list[int]]] = []  # end, job and cores
+            left: list[tuple[float, int]] = []
+            off = list(range(cluster.num_processors))[::-1]
+            for start, j in sorted((start, j) for j, site, start in choices if site == i):
+                tolerance = time_tolerance(start)
+                while running and running[0][0] <= start + tolerance:
+                    end, _, cores = heapq.heappop(running)
+                    left += [(end, core) for core in cores]
+                gone = start - self.sites[i].states.core_grace - tolerance
                 off = sorted([*off, *(core for end, core in left if end < gone)], reverse=True)
                 left = [(end, core) for end, core in left if end >= gone]
-                held[j] = [left.pop()[1] if left else off.pop() for _ in range(self.tasks[j])]
-                names = [f"{cluster.name}/{core}" for core in sorted(held[j])]
-                placements.append(Placement(self.instance.jobs[j].id, now, now + float(self.times[j, i]), names))
+                cores = [left.pop()[1] if left else off.pop() for _ in range(self.tasks[j])]
+                end = start + self.seconds[i][j]
+                heapq.heappush(running, (end, j, cores))
+                names = [f"{cluster.name}/{core}" for core in sorted(cores)]
+                placements.append(Placement(self.instance.jobs[j].id, start, end, names))
         return Schedule(sorted(placements, key=lambda one: one.start), None, self.instance.name)
 
 
@@ -348,17 +361,3 @@ def _loaded(
     highs = quiet_highs(mip_rel_gap=0.0, mip_abs_gap=1e-6)
     checked(highs.passModel(lp), "passing the model")
     return highs
-
-
-def _solved(highs: Any, seconds: float) -> tuple[Floats | None, float, SolveStatus]:
-    """Return a solution if one is found, the lower bound in J, and the status."""
-    checked(highs.setOptionValue("time_limit", max(0.0, seconds)), "setting time_limit")
-    run_quietly(highs)
-    status, info = highs.getModelStatus(), highs.getInfo()
-    if status == highspy.HighsModelStatus.kInfeasible:
-        return None, math.inf, SolveStatus.INFEASIBLE
-    is_found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    values = np.array(highs.getSolution().col_value) if is_found else None
-    bound = info.mip_dual_bound * (1.0 - ROUNDED) * UNIT
-    is_done = status == highspy.HighsModelStatus.kOptimal
-    return values, bound, SolveStatus.OPTIMAL if is_done else SolveStatus.UNKNOWN

@@ -22,7 +22,7 @@ from coalloc.solvers.search.set_tables import SetTables
 Floats = NDArray[np.float64]
 
 LEAST_LEFT = 1e-3
-"""Number of candidates of each job that stay where dual prices are looked for: the best for the others."""
+"""Least share of a job that counts as left in the search for dual prices, so that jobs that are done have some, too."""
 NOISE = 1e-6
 """Ticks by which what is left has to be worth more than there is time for it."""
 

@@ -75,8 +75,7 @@ class Machines:
 def machines_of(problem: Problem) -> Machines | None:
     """Return what a problem is if only the machine of each job counts, and not all are alike, else None."""
     single = len(problem.jobs) > FEW and all(job.tasks == 1 and not job.shapes for job in problem.jobs)
-    classes = tuple(g for g, capacity in enumerate(problem.capacities) for _ in range(capacity))
-    if not (single and len(classes) * len(problem.jobs) <= MAX_PAIRS):
+    if not (single and sum(problem.capacities) * len(problem.jobs) <= MAX_PAIRS):
         return None
     if (
         problem.busy
@@ -87,6 +86,7 @@ def machines_of(problem: Problem) -> Machines | None:
         return None
     if problem.has_one_level_each:
         return None  # arc flow is for those
+    classes = tuple(g for g, capacity in enumerate(problem.capacities) for _ in range(capacity))
     times = np.full((len(problem.jobs), len(problem.classes)), math.inf)
     for j, levels in enumerate(problem.levels):
         for level in reversed(levels):  # a faster level has fewer classes
@@ -137,9 +137,12 @@ def reduced_costs(times: Floats, weights: Floats) -> tuple[float, Floats]:
     return float(least.sum()), weighted - least[:, None]
 
 
-def improved(times: Floats, machine_of: Numbers) -> Numbers:
-    """Return an assignment after moves and swaps of jobs of the machine that works longest, as long as one helps."""
-    return _search(times, machine_of, machine_of[:, None], -math.inf, (0, 0, math.inf))
+def improved(times: Floats, machine_of: Numbers, deadline: float = math.inf) -> Numbers:
+    """Return an assignment after moves and swaps of jobs of the machine that works longest, as long as one helps.
+
+    They end at the deadline, of ``time.perf_counter()``.
+    """
+    return _search(times, machine_of, machine_of[:, None], -math.inf, (0, 0, deadline - time.perf_counter()))
 
 
 def searched(
@@ -203,7 +206,7 @@ def _run(incumbent: Incumbent) -> None:
     times, release = machines.times, machines.release
     solved = relaxed(times, incumbent.cost - release, incumbent.deadline)
     preferred = -times if solved is None else np.where(np.isfinite(times), solved.shares, -1.0)
-    rounding = improved(times, preferred.argmax(axis=1).astype(np.int64))
+    rounding = improved(times, preferred.argmax(axis=1).astype(np.int64), incumbent.deadline)
     incumbent.take(_assignments(problem, machines, rounding), METHOD.name)
     if solved is None or math.isinf(solved.value):
         return
@@ -283,7 +286,8 @@ def _close(incumbent: Incumbent, machines: Machines, found: Numbers, bounds: tup
         bound = min(incumbent.cost, rounded(problem, release + solution.lower_bound))
         incumbent.prove(bound, METHOD.name)
     if solution.objective is not None:
-        found = improved(machines.times, np.array(assignment.extract(model, len(problem.jobs)), dtype=np.int64))
+        found = np.array(assignment.extract(model, len(problem.jobs)), dtype=np.int64)
+        found = improved(machines.times, found, incumbent.deadline)
         incumbent.take(_assignments(problem, machines, found), METHOD.name)
     return found
 

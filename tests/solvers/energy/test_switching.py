@@ -14,6 +14,8 @@ from coalloc import Cluster, Instance, Job, NodeGroup, Platform, PowerStates
 from coalloc.grid import least_energy
 from coalloc.instance import CoallocError
 from coalloc.power.sites import Working
+from coalloc.schedule import Placement, Schedule
+from coalloc.solvers.energy import switching
 from coalloc.solvers.energy.site_periods import SitePeriods
 
 STARTUP, CORE_GRACE, SITE_GRACE = 4, 2, 3
@@ -147,6 +149,71 @@ def test_a_bound_holds_for_runs_of_policies_and_boards_of_two_cores(seed: int, w
         )
 
 
+def test_a_core_that_is_left_when_a_job_must_start_may_be_taken_over() -> None:
+    # J1 starts by 0.3 s, J2 ends then at the earliest; as floats, 0.1 + 0.2 > 0.05 + 0.25. Each second of a core takes
+    # 7 + 20 + 11 W, a grace period of 2 s 25 W. That of J1 may be cut by the last end, 5.05 s at the earliest, and J1
+    # may save that of J2; J2 is over before, and J1 does not end early enough for it.
+    jobs = [Job("J1", tasks=1, base_time=5.0, arrival=0.05), Job("J2", tasks=1, base_time=0.2, arrival=0.1)]
+    periods = SitePeriods(Instance(Platform([site("A", 1, 1.0)]), jobs), 0.25, "total")
+    assert periods.costs == [pytest.approx([0.19 - 0.05, 0.0076 + 0.05])]
+
+
+def test_the_bound_is_as_tolerant_as_the_meter() -> None:
+    # At 1.76e9 s, times that differ by 2 us are equal: a job so much after the site is off needs no start-up.
+    now = 1.76e9
+    arrivals = {"J1": now, "J2": now + 19.000002}
+    instance = Instance(
+        Platform([site("A", 1, 1.0)]), [Job(name, tasks=1, base_time=10.0, arrival=s) for name, s in arrivals.items()]
+    )
+    starts = {"J1": now + 4.0, "J2": arrivals["J2"]}
+    schedule = Schedule([Placement(name, start, start + 10.0, ["A/0"]) for name, start in starts.items()])
+    assert coalloc.check(instance, schedule, power_management=True) == []
+    metered = coalloc.energy(instance, schedule, power_management=True)
+    assert metered.startups == {"A": 1}
+    bound = least_energy(instance, 4.0).lower_bound
+    assert bound is not None
+    assert bound <= metered.total
+
+
+@pytest.mark.parametrize(("arrival", "seconds", "next_arrival"), [(0.4, 3.2, 3.6), (0.1, 3.1, 3.2)])
+def test_jobs_back_to_back_may_overlap_by_rounding(arrival: float, seconds: float, next_arrival: float) -> None:
+    # The site has started up 4 s after J1 arrives, J1 ends when J2 must start. As floats, the end is after that: in
+    # seconds in the first case, in slots of 0.1 s in the second one. J2 works for 2 s; a second takes 7 + 20 + 11 W.
+    jobs = [
+        Job("J1", tasks=1, base_time=seconds, arrival=arrival),
+        Job("J2", tasks=1, base_time=2.0, arrival=next_arrival),
+    ]
+    result = least_energy(Instance(Platform([site("A", 1, 1.0)]), jobs), 4.0)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(1200.0 + 38.0 * (seconds + 2.0))
+
+
+def test_sites_without_watts_have_costs_where_jobs_do_not_fit() -> None:
+    small = site("A", 1, 1.0)
+    watts = dict.fromkeys(("site_watts", "board_watts", "core_idle_watts", "core_working_watts"), 0.0)
+    assert small.power_states is not None
+    small = small.replace(power_states=small.power_states.replace(**watts))
+    instance = Instance(Platform([small, site("B", 2, 1.0)]), [Job("J1", tasks=2, base_time=5.0)])
+    with np.errstate(all="raise"):
+        periods = SitePeriods(instance, 4.0, "total")
+    assert periods.costs[0] == [math.inf]
+
+
+def test_ctrl_c_keeps_the_best_known_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    # Two cores that J1 leaves are worth a grace period to either of J2 and J3 in the bound, but to one of them only.
+    jobs = [Job(f"J{k}", tasks=2, base_time=10.0, arrival=5.0 * k) for k in range(3)]
+    instance = Instance(Platform([site("A", 4, 1.0)]), jobs)
+    monkeypatch.setattr(switching, "longest_slot", interrupted)
+    result = least_energy(instance, 4.0)
+    assert (result.status, result.stopped_by) == ("feasible", "interrupt")
+    monkeypatch.setattr(switching, "priced", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        least_energy(instance, 4.0)
+
+
 def test_start_ups_count_in_the_bound() -> None:
     # Two jobs of 10 s that arrive 100 s apart cannot share a start-up of 4 s x 300 W, nor wait: the site starts up
     # twice. Each works 10 s at 7 + 20 + 11 W; the first one's core, board and site go off after it (2 s x 32 W + 3 s x
@@ -171,6 +238,14 @@ def test_a_job_that_arrives_before_the_site_is_off_needs_no_start_up() -> None:
 def test_waits_out_of_range_are_errors(longest_wait: float, shown: str) -> None:
     with pytest.raises(CoallocError, match=shown):
         least_energy(tiny(0), longest_wait)
+
+
+def test_all_errors_are_reported_together() -> None:
+    cluster = site("A", 2, 1.0)
+    cluster = cluster.replace(nodes=[NodeGroup(1, power=1.0), NodeGroup(1, power=2.0)])
+    with pytest.raises(CoallocError) as error:
+        least_energy(Instance(Platform([cluster]), [Job("J1", tasks=2, base_time=1.0)]), 0.0)
+    assert [line.split()[0] for line in str(error.value).splitlines()] == ["longest_wait", "least_energy"]
 
 
 def test_jobs_that_no_schedule_serves_are_infeasible() -> None:

@@ -105,6 +105,10 @@ def test_the_engine_refuses_machines_that_cannot_have_a_job():
         engine().machine_swaps_search(1, 2, 1, times, one + 1, one - 1, 0.0, 1, 0, 1.0)
     with pytest.raises(InternalError, match="times of machine_swaps_search is not a number"):
         engine().machine_swaps_search(1, 2, 1, np.array([1.0, math.nan]), one - 1, one - 1, 0.0, 1, 0, 1.0)
+    # With a job of -1 on the second machine the first, without a job, would be the longest, of which one is moved.
+    for least in (-1.0, 0.0):
+        with pytest.raises(InternalError, match="times of machine_swaps_search is out of range"):
+            engine().machine_swaps_search(1, 2, 1, np.array([1.0, least]), one, one.copy(), -2.0, 1, 0, 1.0)
 
 
 def test_the_lp_is_a_bound_and_knows_jobs_that_are_too_long():
@@ -120,6 +124,11 @@ def test_moves_and_swaps_help_as_long_as_they_can():
     # All on the first: 60; one move at a time: 30 and 30. Two jobs each on the wrong machine are swapped.
     assert np.bincount(improved(np.full((6, 2), 10.0), np.zeros(6, dtype=np.int64))).tolist() == [3, 3]
     assert improved(np.array([[5.0, 50.0], [50.0, 5.0]]), np.array([1, 0])).tolist() == [0, 1]
+
+
+def test_moves_end_at_a_deadline():
+    times, first = np.full((6, 2), 10.0), np.zeros(6, dtype=np.int64)
+    assert improved(times, first, deadline=0.0).tolist() == first.tolist()
 
 
 def test_a_job_may_be_kept_from_a_machine():
