@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from page import show
+
 import coalloc
 from coalloc import Instance
 from coalloc.bench.provenance import code_sentence
@@ -78,13 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("weeks", type=Path, nargs="+", help="weeks as of coalloc merge")
     parser.add_argument("-o", "--output", type=Path, help="page to write as well")
     options = parser.parse_args(arguments)
-    lines = []
-    for line in page(options.weeks):
-        print(line, flush=True)
-        lines.append(line)
-    if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    show(page(options.weeks), options.output)
     return 0
 
 

@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from page import show
+
 import coalloc
 from coalloc import Instance
 from coalloc.bench.provenance import code_sentence
@@ -108,13 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("-o", "--output", type=Path, help="page to write as well")
     options = parser.parse_args(arguments)
-    lines = []
-    for line in page(options.spec, options.week):
-        print(line, flush=True)
-        lines.append(line)
-    if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    show(page(options.spec, options.week), options.output)
     return 0
 
 

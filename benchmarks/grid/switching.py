@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from page import show
+
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform, PowerStates
 from coalloc.bench.provenance import code_sentence
@@ -118,13 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--time-limit", type=float, default=200.0, help="seconds for each instance")
     parser.add_argument("-o", "--output", type=Path, help="page to write as well")
     options = parser.parse_args(arguments)
-    lines = []
-    for line in page(options.weeks, options.time_limit):
-        print(line, flush=True)
-        lines.append(line)
-    if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    show(page(options.weeks, options.time_limit), options.output)
     return 0
 
 
