@@ -251,7 +251,8 @@ def of_limits(folder: Path) -> list[Figure]:
     if not rows:
         return []
     limits, sizes = ({row[name] for row in rows} for name in ("limit", "jobs"))
-    question = f"Do limits of {min(limits):g} to {max(limits):g} s hold?"
+    span = f"{min(limits):g}" if min(limits) == max(limits) else f"{min(limits):g} to {max(limits):g}"
+    question = f"Do limits of {span} s hold?"
     held = f"{sum(map(holds, rows))} of {len(rows)}, on {min(sizes):g} to {max(sizes):,.0f} jobs"
     return [Figure(question, held, f"{len(rows)} solves")]
 
@@ -286,7 +287,7 @@ def of_audit(folder: Path) -> list[Figure]:
 
 def of_pcbe(folder: Path) -> list[Figure]:
     """Return the largest deviation from the published values of PCBE."""
-    deviations = re.findall(r" \| (\d+(?:\.\d+)?e-\d+) \|$", page_of(folder, "pcbe"), re.M)
+    deviations = re.findall(r" \| (\de[-+]\d+) \|$", page_of(folder, "pcbe"), re.M)
     runs = len(rows_of(folder, "pcbe"))
     question = "How far are recomputed PCBE results from the published ones?"
     return (

@@ -200,7 +200,7 @@ def test_the_page_of_results_has_what_was_made_and_the_rest_is_deleted(tmp_path:
     assert text.startswith("# Results\n\nText.\n\n## Figures\n\ncoalloc ")
     assert "\n\n### Proofs and gaps\n\n| question |" in text
     assert "former" not in text
-    line = "| Do limits of 0.1 to 0.1 s hold? | 1 of 2, on 8 to 20 jobs | 2 solves | [limits](results/limits.md) |"
+    line = "| Do limits of 0.1 s hold? | 1 of 2, on 8 to 20 jobs | 2 solves | [limits](results/limits.md) |"
     assert line in text
     assert sorted(path.name for path in results.iterdir()) == [
         *("limits.csv", "limits.md", "limits.sqlite"),
