@@ -65,7 +65,11 @@ def main(names: list[str]) -> None:
     """Run the named notebooks, or all."""
     import nbformat
 
-    for path in [FOLDER / f"{name}.ipynb" for name in names] or sorted(FOLDER.glob("*.ipynb")):
+    known = {path.stem: path for path in sorted(FOLDER.glob("*.ipynb"))}
+    if unknown := [name for name in names if name not in known]:
+        print(f"no notebook {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
+        sys.exit(2)
+    for path in [known[name] for name in names] or known.values():
         nbformat.write(nbformat.from_dict(executed(path)), path)
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
