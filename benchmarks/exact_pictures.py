@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 
 from exact_report import gap_of, is_proven, slot_text
 from matplotlib.axes import Axes
@@ -33,6 +34,8 @@ FIRST_SECOND = 0.001
 PANEL_SIZE = 3.7, 2.7
 """Width and height of a panel, inches."""
 RESOLUTION = 160
+TITLE_WIDTH = 38
+"""Characters of a line of the title of a panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def draw_progress(rows: Sequence[Row], panels: Sequence[Panel], path: Path) -> P
 
 def _ending(row: Row) -> str:
     """Return which sample it is and how it ended, in words."""
-    how = "proven" if is_proven(row) else f"a gap of {100.0 * gap_of(row):.2g} % is left"
+    how = "proved" if is_proven(row) else f"a gap of {100.0 * gap_of(row):.2g} % is left"
     return f"seed {row['seed']}, {slot_text(row['slot'])}: {how} after {row['time']:.3g} s"
 
 
@@ -130,7 +133,7 @@ def draw_solved(rows: Sequence[Row], panels: Sequence[Panel], path: Path) -> Pat
     """
     panels = [panel for panel in panels if any(row["work"] == panel.work for row in rows)]
     subtitle = "share of all samples of each row of the table"
-    figure, sheet = _panels(len(panels), "What is done after how long", subtitle)
+    figure, sheet = _panels(len(panels), "Share of instances proved over time", subtitle)
     for axes, panel in zip(sheet, panels, strict=True):
         _draw_shares(axes, [row for row in rows if row["work"] == panel.work], panel)
     used = dict.fromkeys(row["method"] for row in rows)
@@ -138,12 +141,13 @@ def draw_solved(rows: Sequence[Row], panels: Sequence[Panel], path: Path) -> Pat
         figure.axes[0].plot([], [], color=METHOD_COLOURS[m], lw=WIDTHS[min(number, 1)], label=m)[0]
         for number, m in enumerate(used)
     ]
-    handles += [figure.axes[0].plot([], [], color=MUTED, ls=ls, lw=1.4, label=name)[0] for name, ls in STAGES]
+    stages = STAGES if any(panel.gap is not None for panel in panels) else ()
+    handles += [figure.axes[0].plot([], [], color=MUTED, ls=ls, lw=1.4, label=name)[0] for name, ls in stages]
     _key(figure, handles)
     return _save(figure, path)
 
 
-STAGES = (("proven", "-"), ("within the gap of the target", (0, (3, 1.2))))
+STAGES = (("proved", "-"), ("within the gap of the target", (0, (3, 1.2))))
 """Name and dashes of the two lines of a method."""
 
 
@@ -223,7 +227,7 @@ def _panels(count: int, title: str, subtitle: str) -> tuple[Figure, list[Axes]]:
 
 
 def _title(axes: Axes, title: str, detail: str) -> None:
-    axes.set_title(f"{title}\n", loc="left", fontsize=9, color=INK, fontweight="bold")
+    axes.set_title("\n".join([*wrap(title, TITLE_WIDTH), ""]), loc="left", fontsize=9, color=INK, fontweight="bold")
     axes.text(0.0, 1.03, detail, transform=axes.transAxes, fontsize=8, color=MUTED)
 
 

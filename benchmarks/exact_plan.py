@@ -76,7 +76,7 @@ def sums_beside_cpsat(jobs: int) -> Work:
     """Return the work that solves sums of so many jobs with the portfolio and with CP-SAT alone."""
     return Work(
         f"sums-cpsat-{jobs}",
-        f"{jobs} jobs, 12 nodes, sum of response times, beside CP-SAT",
+        f"{jobs} jobs, 12 nodes, sum of response times, compared with CP-SAT",
         (100, 15),
         20.0,
         Target(),
@@ -128,7 +128,7 @@ WORKS = (
     ),
     Work(
         "links",
-        "10 jobs, 12 nodes, links that bind, 5 %",
+        "10 jobs, 12 nodes, capacity-constrained links, 5 %",
         (5,),
         60.0,
         CLOSE,
@@ -138,7 +138,7 @@ WORKS = (
     ),
     Work(
         "links-20",
-        "20 jobs, 12 nodes, links that bind, 5 %",
+        "20 jobs, 12 nodes, capacity-constrained links, 5 %",
         (5,),
         60.0,
         CLOSE,
@@ -217,7 +217,7 @@ WORKS = (
     *map(sums_beside_cpsat, (8, 12, 20, 30)),
     Work(
         "pyjobshop",
-        "8 jobs, 12 nodes, beside PyJobShop",
+        "8 jobs, 12 nodes, compared with PyJobShop",
         PEER_SLOTS,
         30.0,
         Target(),
@@ -227,7 +227,7 @@ WORKS = (
     ),
     Work(
         "node",
-        "8 jobs, 12 nodes, beside node model",
+        "8 jobs, 12 nodes, compared with the node model",
         NODE_SLOTS,
         180.0,
         Target(),
@@ -237,7 +237,7 @@ WORKS = (
     ),
     Work(
         "node-6",
-        "8 jobs, 6 nodes, beside node model",
+        "8 jobs, 6 nodes, compared with the node model",
         NODE_SLOTS,
         180.0,
         Target(),
