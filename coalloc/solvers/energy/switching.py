@@ -57,6 +57,7 @@ LEAST_MOVE = 1e-9
 """Least share by which a move must pay."""
 MAX_STARTS = 2_000
 """Possible starts of jobs up to which the exact model is built."""
+NO_MODEL = "no exact model was built: times have no common slot of 1 ms or more, or jobs too many possible starts"
 
 
 @public
@@ -192,10 +193,10 @@ class _Solve:
         if chosen is not None:
             self._offer(chosen, "periods")
         slot = longest_slot(self.instance, self.times, self.longest_wait)
-        if not state.is_closed and slot is not None:
-            number = np.isfinite(self.times).sum() * (self.longest_wait / slot + 1)
-            if number <= MAX_STARTS:
+        if not state.is_closed:
+            if slot is not None and np.isfinite(self.times).sum() * (self.longest_wait / slot + 1) <= MAX_STARTS:
                 return self._prove(slot)
+            state.add_to_message(NO_MODEL)
         state.stopped_by = "time" if state.remaining <= 0.0 else "work"
         return None
 

@@ -149,6 +149,13 @@ def test_a_bound_holds_for_runs_of_policies_and_boards_of_two_cores(seed: int, w
         )
 
 
+def test_a_result_without_an_exact_model_says_so() -> None:
+    jobs = [Job("J1", tasks=1, base_time=5.0 + 1 / 7, arrival=0.0), Job("J2", tasks=1, base_time=5.0, arrival=1 / 3)]
+    result = least_energy(Instance(Platform([site("A", 2, 1.0), site("B", 2, 1.7)]), jobs), 6.0)
+    assert (result.status, result.stopped_by) == ("feasible", "work")
+    assert result.message.startswith("no exact model was built: times have no common slot")
+
+
 def test_a_core_that_is_left_when_a_job_must_start_may_be_taken_over() -> None:
     # J1 starts by 0.3 s, J2 ends then at the earliest; as floats, 0.1 + 0.2 > 0.05 + 0.25. Each second of a core takes
     # 7 + 20 + 11 W, a grace period of 2 s 25 W. That of J1 may be cut by the last end, 5.05 s at the earliest, and J1
