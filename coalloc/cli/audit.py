@@ -100,7 +100,7 @@ Processes = Annotated[
         "-j",
         min=1,
         metavar="N",
-        help="Number of intervals to process in parallel.",
+        help="Number of processes that run in parallel.",
         show_default="the number of CPU cores",
         rich_help_panel=RUNNING,
     ),
