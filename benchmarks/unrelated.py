@@ -199,7 +199,7 @@ def report(rows: Sequence[Row], planned: int, asked: argparse.Namespace, command
     sections = [
         "# Unrelated machines beside the assignment MIP and PyJobShop",
         f"{code_sentence(('highspy', 'python'))}; {'; '.join(peers) or 'no peer'}; {asked.limit:g} s and "
-        f"{asked.threads} threads per solve, makespan, slots of 1 s; on two cores with other work. Samples that ran: "
+        f"{asked.threads} threads per solve, makespan, slots of 1 s. Samples that ran: "
         f"{len(rows)} of {planned}. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "The MIP on HiGHS: least $C$, each job on one machine, no load above $C$. A task of PyJobShop has a mode on "
         "each machine. What was not proven counts with its limit, and without a "
