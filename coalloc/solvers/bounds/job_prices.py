@@ -28,7 +28,7 @@ from coalloc.engine import LONGEST_CALL, engine
 from coalloc.objectives import Criterion
 from coalloc.solvers.bounds.priced_starts import ROUNDING, StartPricing, Ways, ways_of
 from coalloc.solvers.bounds.prices import Prices, cost_of
-from coalloc.solvers.bounds.smooth_prices import starts_of
+from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, look_at_the_clock, starts_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
 from coalloc.solvers.traits import Trait
@@ -128,14 +128,22 @@ class JobPrices:
 
         Called again, it goes on where it stopped.
         """
-        while not self.is_final and time.perf_counter() < deadline:
-            for _ in range(STEPS):
-                self._step()
-                if self._gain < LAST_GAIN * self._best or time.perf_counter() > deadline:
-                    break
+        try:
+            while not self.is_final and time.perf_counter() < deadline:
+                for _ in range(STEPS):
+                    self._step(deadline)
+                    if self._is_done:
+                        break
+                yield self.excess
+                if self._is_done:
+                    self.is_final = not self._refine()
+        except OutOfTimeError:
             yield self.excess
-            if self._gain < LAST_GAIN * self._best:
-                self.is_final = not self._refine()
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether no step with these cells is worth it."""
+        return self._gain < LAST_GAIN * max(self._best, 0.0)
 
     def _refine(self) -> bool:
         """Take the prices to finer cells; return whether there are any."""
@@ -160,7 +168,7 @@ class JobPrices:
             self.spans = spans
         self.edges = edges
         self._prepare()
-        self._gain, self._failures = first_gain * max(self._best, 0.0), 0
+        self._first_gain, self._gain, self._failures = first_gain, math.inf, 0
         return True
 
     def _cells_of_spans(self) -> tuple[Ints, Ints]:
@@ -185,17 +193,21 @@ class JobPrices:
         self._starts = starts_of(ways, edges, *self._cells_of_spans())
         spans, sizes = self.spans, (len(edges) - 1, len(self.prices))
         self._sets = engine().job_sets_new(*sizes, spans.cells, spans.entries, spans.tasks, self._capacities)
-        self._best, self._direction = self.value(self.prices)
+        self._best, self._direction = -math.inf, np.empty(0)
 
-    def _step(self) -> None:
-        """Try prices along the direction, and take them if the bound at them is better."""
+    def _step(self, deadline: float) -> None:
+        """Try prices along the direction, and take them if the bound at them is better; the first step only looks."""
         width, direction = self.spans.width, self._direction
+        if math.isinf(self._gain):
+            self._best, self._direction = self.value(self.prices, deadline)
+            self._gain = self._first_gain * max(self._best, 0.0)
+            return
         norm = float((direction * direction) @ width)
         if norm <= 0.0 or self._best <= 0.0:
             self._gain = -1.0
             return
         trial = np.maximum(0.0, self.prices + (self._gain / norm) * direction)
-        value, subgradient = self.value(trial)
+        value, subgradient = self.value(trial, deadline)
         self._direction = (1.0 - WEIGHT) * direction + WEIGHT * subgradient
         if value > self._best:
             self._best, self.prices, self._failures = value, trial, 0
@@ -205,15 +217,20 @@ class JobPrices:
         else:
             self._gain, self._failures = SHORTER * self._gain, 0
 
-    def value(self, prices: Floats) -> tuple[float, Floats]:
-        """Return what prices prove of the excess, and a subgradient per tick of each place, of soft minima."""
+    def value(self, prices: Floats, deadline: float) -> tuple[float, Floats]:
+        """Return what prices prove of the excess, and a subgradient per tick of each place, of soft minima.
+
+        Raises :class:`OutOfTimeError` where the deadline (``time.perf_counter()``, s) comes first.
+        """
         edges, num_cells, num_places = self.edges, len(self.edges) - 1, len(prices)
         shares, totals, job = np.empty(num_places), np.zeros(2), 0
         heat = (self._temperature, CUT * self._temperature)
         while job < len(self._tasks):
+            look_at_the_clock(deadline)
             job = engine().starts_share(self._starts, num_places, prices, *heat, shares, totals, job, LONGEST_CALL)
         chosen, values, cell = np.empty(num_places), np.empty(num_cells), 0
         while cell < num_cells:
+            look_at_the_clock(deadline)
             arrays = (prices, chosen, values)
             cell = engine().job_sets_choose(self._sets, num_places, num_cells, *arrays, cell, LONGEST_CALL)
         total, magnitude = totals.tolist()

@@ -16,8 +16,6 @@ formulations for machine scheduling problems: column generation", INFORMS Journa
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,8 +28,6 @@ from coalloc.solvers.bounds.release_suffixes import held_by_running, levelled_jo
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CHUNK = 2_000_000
-"""Starts that are looked at in one step: what limits the memory."""
 ROUNDING = 1e-9
 """Share of the magnitude of its terms that the arithmetic of a bound may lose."""
 
@@ -111,32 +107,8 @@ def _above(ramp: Ramp, release: float, alone: float) -> tuple[float, float, floa
     return ramp.floor - alone, ramp.slope, ramp.slope * release + ramp.intercept - alone
 
 
-@dataclass(frozen=True, slots=True)
-class Starts:
-    """Starts of ways as columns, those of a job side by side from ``first`` on, in the order of the jobs ``job``.
-
-    ``way`` and ``start`` (ticks) say which; ``cost`` is what the ramp says. A start is the share ``begin_share`` into
-    the cell before which ``begin`` of the sums of prices have come, flattened over kinds; an end likewise.
-    """
-
-    first: Ints
-    way: Ints
-    start: Floats
-    cost: Floats
-    begin: Ints
-    begin_share: Floats
-    end: Ints
-    end_share: Floats
-
-    def values(self, sums: Floats) -> Floats:
-        """Return what each start costs at sums of prices, shape ``(num_kinds, num_cells + 1)``, flattened."""
-        paid = sums[self.end] + self.end_share * (sums[self.end + 1] - sums[self.end])
-        paid -= sums[self.begin] + self.begin_share * (sums[self.begin + 1] - sums[self.begin])
-        return np.asarray(self.cost + paid, dtype=np.float64)
-
-
 class StartPricing:
-    """The ways of the jobs, and cells of time between edges: bounds at any prices, and the cheapest starts."""
+    """The ways of the jobs, and cells of time between edges."""
 
     def __init__(self, ways: Ways, edges: Floats) -> None:
         self.ways, self.edges = ways, edges
@@ -158,40 +130,18 @@ class StartPricing:
         sums[:, -1] = sums[:, -2]
         return sums
 
-    def sums(self, prices: Floats) -> Floats:
-        """Return what the prices of each kind sum up to until each edge, flattened over kinds."""
-        return self.sums_of(self.ways.needs @ prices).ravel()
-
-    def excess(self, prices: Floats) -> float:
-        """Return how much the costs of all jobs are above what they cost alone, at the least; never below 0."""
-        sums = self.sums(prices)
-        total, magnitude = 0.0, float((self.supply * prices).sum())
-        reach = self._reach(sums)
-        for starts in self.starts(reach):
-            values = starts.values(sums)
-            cheapest = np.minimum.reduceat(values, starts.first)
-            total += math.fsum(cheapest)
-            magnitude += float(np.abs(cheapest).sum()) + float(np.abs(starts.cost[starts.first]).sum())
-        return max(0.0, total - float((self.supply * prices).sum()) - ROUNDING * magnitude)
-
-    def cheapest(self, prices: Floats) -> tuple[Ints, Floats]:
-        """Return for each job its cheapest way and start, ticks."""
-        sums = self.sums(prices)
-        ways, begins = [], []
-        for starts in self.starts(self._reach(sums)):
-            values = starts.values(sums)
-            best = _first_least(values, starts.first)
-            ways.append(starts.way[best])
-            begins.append(starts.start[best])
-        return np.concatenate(ways), np.concatenate(begins)
+    def lost(self, value: float, prices: Floats) -> float:
+        """Return what the arithmetic of a value of prices may have lost: a share of the magnitude of its terms."""
+        ways = self.ways
+        alone = np.abs(np.maximum(ways.floor, ways.least)[ways.first])
+        return ROUNDING * (abs(value) + 2.0 * float((self.supply * prices).sum()) + float(alone.sum()))
 
     def reach(self, prices: Floats, margin: float) -> Floats:
-        """Return how long after its release each way may be cheapest if jobs paid ``margin`` times as much, ticks."""
-        return self._reach(self.sums(prices), margin)
+        """Return how long after its release each way may be the cheapest, ticks; negative where never.
 
-    def _reach(self, sums: Floats, margin: float = 1.0) -> Floats:
-        """Return how long after its release each way may be the cheapest, ticks; negative where never."""
-        ways = self.ways
+        If jobs paid ``margin`` times as much.
+        """
+        ways, sums = self.ways, self.sums_of(self.ways.needs @ prices).ravel()
         begin, begin_share = self._place(ways.kind, ways.release)
         end, end_share = self._place(ways.kind, ways.release + ways.duration)
         paid = sums[end] + end_share * (sums[end + 1] - sums[end])
@@ -209,85 +159,3 @@ class StartPricing:
         cell = np.clip(np.searchsorted(self.edges, instants, side="right") - 1, 0, self.num_cells)
         widths = np.append(self.widths, np.inf)
         return kind * (self.num_cells + 2) + cell, np.maximum(0.0, instants - self.edges[cell]) / widths[cell]
-
-    def starts(self, reach: Floats) -> Iterator[Starts]:
-        """Yield the starts of all jobs, up to so many ticks after the releases, in chunks of jobs in order.
-
-        For each way its release, its kink and its last start, and the starts at which it starts or ends on an edge.
-        """
-        spans = self._spans(reach)
-        last = self.ways.release + reach
-        of_job = np.add.reduceat(_counts(spans, reach), self.ways.first)
-        for jobs in _chunks(of_job):
-            yield self._starts_of(np.arange(*_span_of(self.ways, jobs)), spans, reach >= 0.0, last)
-
-    def num_starts(self, reach: Floats) -> int:
-        """Return how many starts :meth:`starts` yields."""
-        return int(_counts(self._spans(reach), reach).sum())
-
-    def _spans(self, reach: Floats) -> list[tuple[Ints, Ints]]:
-        """Return for each way the first edge, and how many, at which it starts; likewise ends."""
-        spans = []
-        for shift in (np.zeros(len(reach)), self.ways.duration):
-            begin = self.ways.release + shift
-            low = np.searchsorted(self.edges, begin, side="right")
-            count = np.searchsorted(self.edges, begin + reach, side="right") - low
-            spans.append((low, np.where(reach >= 0.0, count, 0)))
-        return spans
-
-    def _starts_of(
-        self, chosen: Ints, spans: Sequence[tuple[Ints, Ints]], is_used: NDArray[np.bool_], last: Floats
-    ) -> Starts:
-        ways, edges = self.ways, self.edges
-        used = chosen[is_used[chosen]]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            kink = ways.release[used] + (ways.floor[used] - ways.least[used]) / ways.slope[used]
-        kink = np.where(np.isfinite(kink), np.clip(kink, ways.release[used], last[used]), ways.release[used])
-        parts = [(used, ways.release[used]), (used, kink), (used, last[used])]
-        for (low, count), shift in zip(spans, (0.0, 1.0), strict=True):
-            way = np.repeat(chosen, count[chosen])
-            instants = edges[_ranges(low[chosen], count[chosen])] - shift * ways.duration[way]
-            parts.append((way, np.maximum(instants, ways.release[way])))
-        way = np.concatenate([part for part, _ in parts])
-        start = np.concatenate([part for _, part in parts])
-        order = np.argsort(way, kind="stable")
-        way, start = way[order], start[order]
-        job = ways.job[way]
-        begin, begin_share = self._place(ways.kind[way], start)
-        end, end_share = self._place(ways.kind[way], start + ways.duration[way])
-        cost = np.maximum(ways.floor[way], ways.slope[way] * (start - ways.release[way]) + ways.least[way])
-        first = np.flatnonzero(np.diff(job, prepend=-1))
-        return Starts(first, way, start, cost, begin, begin_share, end, end_share)
-
-
-def _counts(spans: Sequence[tuple[Ints, Ints]], reach: Floats) -> Ints:
-    """Return how many starts each way has: on edges, at its release, its kink and its last."""
-    return np.where(reach >= 0.0, 3, 0) + spans[0][1] + spans[1][1]
-
-
-def _chunks(counts: Ints) -> Iterator[tuple[int, int]]:
-    """Yield spans of jobs with :data:`CHUNK` starts or one job more."""
-    chunk = (np.cumsum(counts) - counts) // CHUNK
-    bounds = np.flatnonzero(np.diff(chunk, prepend=-1)).tolist()
-    yield from zip(bounds, [*bounds[1:], len(counts)], strict=True)
-
-
-def _span_of(ways: Ways, jobs: tuple[int, int]) -> tuple[int, int]:
-    """Return the first way of a span of jobs, and the one after the last."""
-    first, after = jobs
-    return int(ways.first[first]), int(ways.first[after]) if after < ways.num_jobs else len(ways.job)
-
-
-def _ranges(first: Ints, count: Ints) -> Ints:
-    """Return ``count`` whole numbers from each of ``first`` on, one after another."""
-    before = np.cumsum(count) - count
-    return np.asarray(np.arange(count.sum()) + np.repeat(first - before, count), dtype=np.int64)
-
-
-def _first_least(values: Floats, first: Ints) -> Ints:
-    """Return where the least of each stretch of values is."""
-    lengths = np.diff(np.append(first, len(values)))
-    is_least = values == np.repeat(np.minimum.reduceat(values, first), lengths)
-    places = np.flatnonzero(is_least)
-    stretch = np.searchsorted(first, places, side="right")
-    return places[np.flatnonzero(np.diff(stretch, prepend=-1))]

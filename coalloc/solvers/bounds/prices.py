@@ -41,6 +41,8 @@ MOST_STARTS = 12_000_000
 """Starts, about, from which on cells are not refined: the bound is what it is."""
 AFTER = 0.25
 """Share of the time from the first release to the end of all work by which the cells go on after that."""
+COLD = 1e-9
+"""The temperature at which smoothed minima are minima, but for the digits of their arithmetic."""
 COOLING = (0.3, 0.05, 0.01, 0.002)
 """Temperatures with the first cells, in mean costs of a job's run time."""
 FIRST_OF_FINER = 2
@@ -49,8 +51,6 @@ WORTH_HALVING = 0.5
 """Share of the median of width times difference of prices from which on a cell is halved."""
 STEPS = 60
 """Steps of the quasi-Newton method at one temperature."""
-HALVINGS = 6
-"""Halvings of prices that prove nothing."""
 REMEMBERED = 20
 """Pairs of steps and changes of the gradient that the method remembers."""
 SHARE = 0.5
@@ -138,14 +138,11 @@ class Prices:
                 climb.loss, first, jac=True, method="L-BFGS-B", bounds=optimize.Bounds(0.0, np.inf), options=options
             )
         self.prices, self._num_starts = climb.best, smooth.num_starts
-        found = self.pricing.excess(self.prices)
-        for _ in range(HALVINGS if found <= 0.0 else 0):
-            # Where starts were left out prices are too high; the bound is concave, and 0 at prices of 0.
-            self.prices = self.prices / 2.0
-            found = self.pricing.excess(self.prices)
-            if found > 0.0 or time.perf_counter() > deadline:
-                break
-        self.excess = max(self.excess, found)
+        found = climb.value  # smoothed minima are no more than minima
+        with contextlib.suppress(OutOfTimeError):
+            found = max(found, Smooth(self.pricing, COLD * self._cost).value(self.prices, deadline)[0])
+        if math.isfinite(found):
+            self.excess = max(self.excess, found - self.pricing.lost(found, self.prices))
 
 
 @cache

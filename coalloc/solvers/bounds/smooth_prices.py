@@ -54,7 +54,7 @@ class Smooth:
         for first in range(0, num_jobs, SPAN):
             job, last, totals = first, min(first + SPAN, num_jobs), np.zeros(2)
             while job < last:
-                _look_at_the_clock(deadline)
+                look_at_the_clock(deadline)
                 job = engine().starts_soften(self._starts, *sizes, sums, *heat, flow, totals, job, last, LONGEST_CALL)
             total, self.num_starts = total + float(totals[0]), self.num_starts + int(totals[1])
         return total, _use(pricing, flow) - pricing.supply
@@ -66,7 +66,7 @@ def _use(pricing: StartPricing, flow: Floats) -> Floats:
     return np.asarray(later[:, 1:-1] * pricing.widths, dtype=np.float64)
 
 
-def _look_at_the_clock(deadline: float) -> None:
-    """Raise where the time is up."""
+def look_at_the_clock(deadline: float) -> None:
+    """Raise :class:`OutOfTimeError` where the time (``time.perf_counter()``, s) is up."""
     if time.perf_counter() > deadline:
         raise OutOfTimeError

@@ -17,6 +17,7 @@ from coalloc.problem import discretise
 from coalloc.solvers.bounds import job_prices
 from coalloc.solvers.bounds.job_prices import JobPrices, job_prices_bound
 from coalloc.solvers.bounds.prices import Prices, sum_bound
+from coalloc.solvers.bounds.smooth_prices import OutOfTimeError
 from coalloc.testing.brute_force import brute_force_oas
 
 SUMS = [o.name for o in OBJECTIVES.values() if isinstance(o, RegularObjective) and o.aggregate == "sum"]
@@ -31,11 +32,11 @@ def criterion_of(instance, objective="total-response-time", slot=None):
 
 
 def at_first(criterion):
-    """Return prices of processors after their first climbs, and the bound that begins there."""
+    """Return prices of processors that prove something, if they do, and the bound that begins there."""
     prices = Prices.of(criterion)
     if prices is None:
         return None, None
-    next(prices.improve(math.inf))
+    next((excess for excess in prices.improve(math.inf) if excess > 0.0), None)
     return prices, JobPrices.of(criterion, prices)
 
 
@@ -60,9 +61,9 @@ def test_what_job_prices_prove_by_hand():
     is_within = own.edges[own.spans.cell + 1] <= 20.0
     straddling = np.diff(own.edges).max()  # prices of a cell that ends after 10 or 20 s are those after it
     rates = np.where(own.spans.job == 0, 1.0, 0.5)
-    value, _ = own.value(np.where(is_within, rates, 0.0))
+    value, _ = own.value(np.where(is_within, rates, 0.0), math.inf)
     assert value == pytest.approx(0.0, abs=straddling)
-    value, _ = own.value(np.where(is_within, np.where(is_early, rates, 0.5), 0.0))
+    value, _ = own.value(np.where(is_within, np.where(is_early, rates, 0.5), 0.0), math.inf)
     assert value == pytest.approx(5.0, abs=straddling)
 
 
@@ -111,10 +112,19 @@ def test_no_job_prices_prove_more_than_the_optimum(name):
         best = brute_force_oas(instance, slot, name).objective
         rng = np.random.default_rng(seed)
         for scale in (1e-3, 0.05, 1.0):
-            value, _ = own.value(rng.exponential(size=len(own.prices)) * scale)
+            value, _ = own.value(rng.exponential(size=len(own.prices)) * scale, math.inf)
             assert criterion.reported(sum(criterion.alone) + value) <= best + 1e-6 * abs(best) + 1e-9
         assert criterion.reported(job_prices_bound(criterion)) <= best + 1e-6 * abs(best) + 1e-9
     assert bounded >= 3
+
+
+def test_time_that_is_up_ends_a_step():
+    criterion = criterion_of(of_processors(3, Job("A", 2, 10.0), Job("B", 2, 10.0)))
+    _, own = at_first(criterion)
+    with pytest.raises(OutOfTimeError):
+        own.value(own.prices, -math.inf)
+    assert list(own.improve(-math.inf)) == []
+    assert own.excess == 0.0
 
 
 def test_finer_cells_keep_the_prices(monkeypatch):
@@ -132,7 +142,7 @@ def test_finer_cells_keep_the_prices(monkeypatch):
             break
         before = excess
     assert len(own.edges) > coarse
-    assert own.value(own.prices)[0] >= before - 1e-6 * before
+    assert own.value(own.prices, math.inf)[0] >= before - 1e-6 * before
 
 
 def test_the_best_bound_on_a_sum_has_job_prices():

@@ -15,7 +15,7 @@ from coalloc.objectives import OBJECTIVES, Criterion, RegularObjective
 from coalloc.problem import discretise
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.bounds.priced_starts import StartPricing, ways_of
-from coalloc.solvers.bounds.prices import Prices, sum_bound
+from coalloc.solvers.bounds.prices import COLD, Prices, sum_bound
 from coalloc.solvers.bounds.smooth_prices import Smooth
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import SmallSize, small_instance, with_due_dates
@@ -38,7 +38,7 @@ def test_what_prices_prove_by_hand():
     criterion = criterion_of(one_processor(Job("A", 1, 10.0), Job("B", 1, 20.0)))
     ways = ways_of(criterion)
     pricing = StartPricing(ways, np.array([0.0, 10.0, 30.0]))
-    assert pricing.excess(np.array([[1.0, 0.5]])) == pytest.approx(5.0)
+    assert Smooth(pricing, COLD).value(np.array([[1.0, 0.5]]), np.inf)[0] == pytest.approx(5.0)
 
 
 def test_the_best_prices_prove_the_order_by_length():
@@ -73,51 +73,41 @@ def test_no_prices_prove_more_than_the_optimum(name, seed):
     for cells in (1, 3, 17):
         edges = np.concatenate([[0.0], np.sort(rng.uniform(0.0, 2.0 * last, cells))])
         prices = rng.exponential(size=(len(ways.capacities), cells)) * rng.choice([1e-3, 0.05, 1.0])
-        cost = sum(criterion.alone) + StartPricing(ways, edges).excess(prices)
+        cost = sum(criterion.alone) + Smooth(StartPricing(ways, edges), COLD).value(prices, np.inf)[0]
         assert criterion.reported(cost) <= best + 1e-6 * abs(best) + 1e-9
     assert criterion.reported(sum_bound(criterion, 0.2)) <= best + 1e-6 * abs(best) + 1e-9
 
 
-def test_the_cheapest_starts_are_what_the_bound_adds_up():
-    instance = with_due_dates(small_instance(3)[0], 3)
-    criterion = criterion_of(instance, "total-weighted-response-time")
-    ways = ways_of(criterion)
-    pricing = StartPricing(ways, np.linspace(0.0, 3.0 * float(ways.duration.max()), 8))
-    prices = np.random.default_rng(1).exponential(size=(len(ways.capacities), 7)) * 0.01
-    way, start = pricing.cheapest(prices)
-    assert ways.job[way].tolist() == list(range(len(instance.jobs)))
-    instants = np.linspace(0.0, pricing.edges[-1], 20_001)
-    widths = np.diff(instants)
-    running = (instants[:-1] >= start[:, None]) & (instants[:-1] < (start + ways.duration[way])[:, None])
-    rates = (ways.needs[ways.kind[way]] @ prices)[:, np.searchsorted(pricing.edges, instants[:-1], side="right") - 1]
-    ramp = np.maximum(ways.floor[way], ways.slope[way] * (start - ways.release[way]) + ways.least[way])
-    paid = float((ramp + (running * rates * widths).sum(axis=1)).sum()) - float((pricing.supply * prices).sum())
-    assert max(0.0, paid) == pytest.approx(pricing.excess(prices), rel=1e-3, abs=1e-3 * float(ramp.sum() + 1.0))
+def listed_starts(pricing, job):
+    """Yield the starts of a job that may be cheapest, each with its way, its ramp and how long it is in each cell."""
+    ways, edges = pricing.ways, pricing.edges
+    for way in np.flatnonzero(ways.job == job):
+        release, duration, slope, least = (of[way] for of in (ways.release, ways.duration, ways.slope, ways.least))
+        kink = release + (ways.floor[way] - least) / slope if slope > 0.0 and np.isfinite(ways.floor[way]) else release
+        for start in {release, kink, *edges, *(edges - duration)}:
+            if start >= release:
+                ramp = max(ways.floor[way], slope * (start - release) + least)
+                inside = np.minimum(edges[1:], start + duration) - np.maximum(edges[:-1], start)
+                yield way, ramp, np.maximum(inside, 0.0)
 
 
 def smoothed_over_listed_starts(pricing, prices, temperature):
-    """Return the smoothed value and its gradient by the sums of prices of each kind, over all starts in a list."""
-    ways, sums, total = pricing.ways, pricing.sums(prices), -float((pricing.supply * prices).sum())
-    flow = np.zeros(len(sums))
-    for starts in pricing.starts(np.maximum(pricing.edges[-1] - ways.release, 0.0)):
-        values, lengths = starts.values(sums), np.diff(np.append(starts.first, len(starts.way)))
-        least = np.minimum.reduceat(values, starts.first)
-        shares = np.exp((np.repeat(least, lengths) - values) / temperature)
-        totals = np.add.reduceat(shares, starts.first)
-        shares /= np.repeat(totals, lengths)
-        total += float((least - temperature * np.log(totals)).sum())
-        for place, share, sign in ((starts.end, starts.end_share, 1.0), (starts.begin, starts.begin_share, -1.0)):
-            np.add.at(flow, place, sign * shares * (1.0 - share))
-            np.add.at(flow, place + 1, sign * shares * share)
-    later = flow.reshape(len(ways.needs), -1)[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:-1] * pricing.widths
-    return total, ways.needs.T @ later - pricing.supply
+    """Return the smoothed value and its gradient by the prices, over all starts in a list."""
+    ways, total, gradient = pricing.ways, -float((pricing.supply * prices).sum()), -pricing.supply
+    for job in range(ways.num_jobs):
+        starts = list(listed_starts(pricing, job))
+        uses = np.array([np.outer(ways.needs[ways.kind[way]], inside) for way, _, inside in starts])
+        values = np.array([ramp for _, ramp, _ in starts]) + (uses * prices).sum(axis=(1, 2))
+        shares = np.exp((values.min() - values) / temperature)
+        total += values.min() - temperature * np.log(shares.sum())
+        gradient = gradient + (shares[:, None, None] * uses).sum(axis=0) / shares.sum()
+    return total, gradient
 
 
 @pytest.mark.parametrize("name", SUMS)
 @pytest.mark.parametrize("seed", [1, 4])
 def test_walked_starts_are_the_listed_ones(name, seed):
-    # The engine finds what a list has, on clusters of several speeds, with due dates that make kinks. The list counts
-    # a start twice where its job's release, kink or last start is on an edge, which at this temperature is no matter.
+    # The engine finds what a list has, on clusters of several speeds, with due dates that make kinks.
     instance = with_due_dates(small_instance(seed)[0], seed)
     ways = ways_of(criterion_of(instance, name))
     pricing = StartPricing(ways, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 30))
