@@ -31,7 +31,7 @@ from coalloc.instance import CoallocError
 
 ROOT = HERE.parent
 RESULTS_PAGE = ROOT / "docs" / "results.md"
-HEAD = "## Figures"
+HEAD = "## Figures\n\n<!-- Made by `python benchmarks/run_all.py`. -->"
 PICTURE = "exact-solved.png"
 ENDED = (0, 1)
 """Exit codes of a script that wrote its page: all is well, or the page says what is not."""

@@ -21,6 +21,11 @@ OF_RL = "docs/howto/train-a-scheduler.md"
 SHOWN_ONLY = 15
 """How many blocks there are that no test can run: they need a cluster, a trace that is not ours, or this very test."""
 
+MOST_WORDS = 45_000
+"""Words of all pages in ``docs``, without those that programs write."""
+MADE = re.compile(r"<!-- Made by .*?(?:<!-- End of what is made. -->|\Z)", re.DOTALL)
+"""A part of a page that a program writes, to its end mark or that of the page."""
+
 
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=[pytest.mark.extras] if page == OF_RL else []) for page in WITH_CODE]
@@ -175,6 +180,11 @@ def test_the_readme_is_short_enough_to_be_read():
     text = text_of("README.md")
     assert len(text.splitlines()) <= 90
     assert len(text.split()) <= 600
+
+
+def test_the_pages_are_short_enough_to_be_read():
+    by_hand = {page: MADE.sub("", text_of(page)) for page in PAGES if page.startswith("docs/")}
+    assert sum(len(text.split()) for text in by_hand.values()) <= MOST_WORDS
 
 
 def test_a_block_knows_what_is_given_and_what_is_shown():

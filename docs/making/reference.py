@@ -2,7 +2,7 @@
 
 ``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell, and
 ``methods.md`` from the rows of the portfolio and the features that methods and policies support. ``policies.md``,
-``generators.md`` and ``metrics.md`` are the registries and the docstrings of what is in them: a docstring is Markdown
+``generators.md``, ``metrics.md`` and ``reasons.md`` are the registries and what their docstrings say: a docstring is Markdown
 there, ``docs/PAGE.md#heading`` becomes a link, and examples become blocks of code.
 """
 
@@ -27,12 +27,14 @@ from coalloc.api.features import support_table
 from coalloc.api.schemas import KINDS
 from coalloc.cli.app import app
 from coalloc.documents.values import LARGEST
+from coalloc.explanations.reasons import KINDS as REASONS
+from coalloc.explanations.reasons import TITLES
 from coalloc.heuristics import over_time, plans
 from coalloc.heuristics.registry import BUILTIN, ORDERS, Entry
-from coalloc.measures import metrics
+from coalloc.measures import grid, metrics, sharing
 from coalloc.measures.groups import GROUPINGS
 from coalloc.measures.usage import COLUMNS
-from coalloc.rules import allocation_rules, orders
+from coalloc.rules import allocation_rules, brokering, orders
 from coalloc.solvers.incumbent import OPENING
 from coalloc.solvers.method import Method
 from coalloc.solvers.portfolio import METHODS
@@ -332,6 +334,8 @@ def metrics_page() -> str:
     rows = [(f"`{name}`", metric.of, metric.unit, metric.definition) for name, metric in metrics.METRICS.items()]
     groups = [(f"`{name}`", grouping.definition) for name, grouping in GROUPINGS.items()]
     columns = [(f"`{name}`", column.unit, column.definition) for name, column in COLUMNS.items()]
+    of_grids = [(f"`{name}`", metric.unit, metric.definition) for name, metric in grid.GRID_METRICS.items()]
+    of_sharing = [(f"`{name}`", unit, definition) for name, (unit, definition) in sharing.SHARING_METRICS.items()]
     results = coalloc.results
     return page_of(
         "Metrics",
@@ -353,6 +357,10 @@ def metrics_page() -> str:
         "## Tables of jobs and nodes",
         "`run.to_frame()`: " + markdown(results.SimulationResult.to_frame, ""),
         "`run.nodes`: " + markdown(results.SimulationResult.nodes, ""),
+        *("## Two-level grids", "`coalloc.grid.grid_metrics`: " + markdown(grid)),
+        table(("metric", "unit", "definition"), *of_grids),
+        *("## Time-shared nodes", "`coalloc.results.sharing_metrics`: " + markdown(sharing)),
+        table(("metric", "unit", "definition"), *of_sharing),
     )
 
 
@@ -445,10 +453,20 @@ def policies_page() -> str:
         *(part for name, entry in ORDERS.builtin.items() for part in _options_of(name, entry)),
         *_options_of("list", BUILTIN["list"]),
         *(part for name, e in BUILTIN.items() if not e.fixed and name != "list" for part in _options_of(name, e)),
+        *("### Strategies of the broker", markdown(brokering), *_strategies()),
         *("## Execution of a plan", markdown(plans)),
         *("## Replaying a schedule", "`coalloc.replay`: " + markdown(coalloc.replay, "")),
         *(f"`starts` is {parameters_of(coalloc.replay)['starts']}", markdown(coalloc.replay, "Notes")),
     )
+
+
+def _strategies() -> Iterator[str]:
+    """Yield what strategies of each level know of the sites, and which site each strategy chooses."""
+    yield table(
+        ("level", "a strategy knows"), *((str(n), plain(v.__doc__ or "")) for n, v in enumerate(brokering.VIEWS))
+    )
+    rules = {strategy.rule: strategy.level for strategy in brokering.STRATEGIES.values()}
+    yield table(("level", "site"), *((str(level), plain(rule.__doc__ or "")) for rule, level in rules.items()))
 
 
 def _policy_row(name: str, entry: Entry) -> tuple[str, str, str]:
@@ -486,6 +504,18 @@ def _value(value: Any) -> str:
     return f"`{json.dumps(value) if isinstance(value, str) else value}`".replace("<factory>", "{}")
 
 
+REASONS_FRONT = """
+`coalloc.explain` returns these reasons ([explaining results](explaining-results.md)). A reason has an `about`, a `kind`
+and, where the table names them, the numbers `amount` and `limit`; `jobs` and `where` say what it is about.
+"""
+
+
+def reasons_page() -> str:
+    """Return the page on the reasons that explanations give."""
+    rows = [(f"`{about}`: {TITLES[about]}", f"`{kind}`", plain(text)) for (about, kind), text in REASONS.items()]
+    return page_of("Reasons", REASONS_FRONT, table(("about", "kind", "meaning"), *rows))
+
+
 PAGES = {
     "reference-files.md": files_page,
     "reference-cli.md": cli_page,
@@ -493,6 +523,7 @@ PAGES = {
     "metrics.md": metrics_page,
     "generators.md": generators_page,
     "policies.md": policies_page,
+    "reasons.md": reasons_page,
 }
 
 
