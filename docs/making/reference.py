@@ -2,12 +2,13 @@
 
 ``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell, and
 ``methods.md`` from the rows of the portfolio and the features that methods and policies support. ``policies.md``,
-``generators.md``, ``metrics.md`` and ``reasons.md`` are the registries and what their docstrings say: a docstring is Markdown
+``generators.md``, ``metrics.md``, ``reasons.md`` are the registries and their docstrings: a docstring is Markdown
 there, ``docs/PAGE.md#heading`` becomes a link, and examples become blocks of code.
 """
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -16,6 +17,7 @@ import pkgutil
 import re
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -516,6 +518,68 @@ def reasons_page() -> str:
     return page_of("Reasons", REASONS_FRONT, table(("about", "kind", "meaning"), *rows))
 
 
+TOLERANCES = (
+    "instance.rounding.RELATIVE_TOLERANCE",
+    "instance.rounding.TIME_TOLERANCE",
+    "instance.rounding.TIME_PRECISION",
+    "instance.time_base.LEAST_TICK",
+    "instance.time_base.MOST_TICKS",
+    "instance.time_base.MOST_TOLERANCE",
+    "solvers.backends.highs.INTEGRAL_GAP",
+    "solvers.backends.highs.INTEGRALITY",
+    "solvers.result.PROOF_TOLERANCE",
+    "problem.discretisation.MAX_SLOTS",
+    "models.time_slots.LARGEST_LOAD",
+    "models.oas_node.LARGEST_BANDWIDTH",
+    "solvers.bounds.pricing.MIP_MARGIN",
+    "solvers.search.ceilings.SLOT_NOISE",
+    "solvers.energy.run.SAME_ENERGY",
+)
+"""Constants on which proofs rest, below ``coalloc``."""
+
+
+def constants() -> str:
+    """Return the table of the tolerances: the value of each, and its docstring."""
+    rows = []
+    for name in TOLERANCES:
+        module, _, constant = f"coalloc.{name}".rpartition(".")
+        found = importlib.import_module(module)
+        pattern = rf'^{constant}\b[^=\n]*= [^\n]*\n"""(.*?)"""'
+        text = re.search(pattern, inspect.getsource(found), re.MULTILINE | re.DOTALL)
+        assert text is not None, f"{name} has no docstring"
+        rows.append((f"`coalloc.{name}`", f"{getattr(found, constant):.10g}", plain(_without_roles(text[1]))))
+    return table(("constant", "value", "meaning"), *rows)
+
+
+def packages() -> str:
+    """Return the table of the packages, the lowest first, with the first sentence of their docstrings."""
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = next(c["layers"] for c in project["tool"]["importlinter"]["contracts"] if c["containers"] == ["coalloc"])
+    rows = []
+    for name in (name for layer in reversed(layers) for name in sorted(re.findall(r"\w+", layer))):
+        found = DOCS.parent / "coalloc" / name
+        inner = sorted(path.parent for path in found.glob("*/__init__.py")) if name == "solvers" else []
+        paths = [path / "__init__.py" for path in (*inner, found)] if found.is_dir() else [found.with_suffix(".py")]
+        for path in paths:
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            shown = path.parent if path.name == "__init__.py" else path
+            name_shown = shown.relative_to(DOCS.parent / "coalloc").as_posix() + "/" * shown.is_dir()
+            rows.append((f"`{name_shown}`", plain(_without_roles(text.split("\n\n")[0])).rstrip(".")))
+    return table(("package", "content"), *rows)
+
+
+def _without_roles(text: str) -> str:
+    """Return a docstring in which names have no roles."""
+    return re.sub(r":\w+:`~?([\w.]+)`", r"``\1``", text)
+
+
+def with_block(name: str, block: str) -> str:
+    """Return a page with a block in place of the part of it that is made."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    begin, _, rest = text.partition("-->\n")
+    return f"{begin}-->\n\n{block}\n\n<!-- End of what is made. -->{rest.partition('<!-- End of what is made. -->')[2]}"
+
+
 PAGES = {
     "reference-files.md": files_page,
     "reference-cli.md": cli_page,
@@ -524,6 +588,8 @@ PAGES = {
     "generators.md": generators_page,
     "policies.md": policies_page,
     "reasons.md": reasons_page,
+    "architecture.md": lambda: with_block("architecture.md", packages()),
+    "mathematics/tolerances.md": lambda: with_block("mathematics/tolerances.md", constants()),
 }
 
 
