@@ -1,4 +1,4 @@
-"""To which site a broker sends a job: 31 strategies, each of which sees no more than its level of information.
+"""Strategies of a broker: each of the 31 sends a job to a site, and sees no more than its level of information.
 
 A strategy receives a view of its level; access to more is an error. The levels correct the source (erratum 25).
 

@@ -514,8 +514,11 @@ and, where the table names them, the numbers `amount` and `limit`; `jobs` and `w
 
 def reasons_page() -> str:
     """Return the page on the reasons that explanations give."""
-    rows = [(f"`{about}`: {TITLES[about]}", f"`{kind}`", plain(text)) for (about, kind), text in REASONS.items()]
-    return page_of("Reasons", REASONS_FRONT, table(("about", "kind", "meaning"), *rows))
+    parts = []
+    for about, title in TITLES.items():
+        rows = [(f"`{kind}`", plain(text)) for (subject, kind), text in REASONS.items() if subject == about]
+        parts += [f"## {title[0].upper()}{title[1:]}: `{about}`", table(("kind", "meaning"), *rows)]
+    return page_of("Reasons", REASONS_FRONT, *parts)
 
 
 TOLERANCES = (
