@@ -281,7 +281,7 @@ def report(rows: Sequence[Row], families: Sequence[str], absent: str, command: s
         f"{len(rows)} solves. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         *([f"{absent}."] if absent else []),
         "A method is *decisive* where some family is worse without it by more than other seeds make it: in the mean "
-        "incumbent or bound, in the number of proofs, or in the CPU seconds of what is proven both times. The columns "
+        "incumbent or bound, in the number of proofs, or in the CPU seconds of what is proved both times. The columns "
         "have the family in which each is worst.",
         markdown(Table.of(HEADS, (line_of(name, of_family, noise) for name in NAMES))),
         "## Noise",

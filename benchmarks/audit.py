@@ -1,4 +1,4 @@
-"""Mean bounded slowdown of EASY and EASY++ on four logs beside a bound, and audits of whole logs as they ran.
+"""Mean bounded slowdown of EASY and EASY++ on four logs compared with a bound, and audits of whole logs as they ran.
 
 EASY++ tries the shortest of the jobs that may pass first (SJBF). The published values are those of E. Gaussier et al.,
 "Improving backfilling by using machine learning to predict running times", SC 2015, as rerun in jad-darrous/predictsim.

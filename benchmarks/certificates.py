@@ -1,4 +1,4 @@
-"""Certificates: how many proofs ``verify.py`` accepts in time, and a fuzz of what it accepts beside brute force.
+"""Certificates: how many proofs ``verify.py`` accepts in time, and a fuzz of what it accepts compared with brute force.
 
 A sample is a solve that proves its status and a certificate of it, checked. The two are measured in CPU seconds of one
 process, after a first solve that loads what is loaded late; a certificate is in time if it took at most a second, or
@@ -99,7 +99,7 @@ def links(seed: int) -> Iterator[Problem]:
 
 
 def running(seed: int) -> Iterator[Problem]:
-    """Yield 8 jobs beside one that holds two nodes of the first cluster."""
+    """Yield 8 jobs next to one that holds two nodes of the first cluster."""
     instance, end = jobs_of(8, seed), random.Random(seed).uniform(1e5, 2e6)
     name = instance.platform.clusters[0].name
     held = coalloc.RunningJob(coalloc.Job("R", 2, 1e7), [f"{name}/0", f"{name}/1"], end)
@@ -224,7 +224,7 @@ def fuzzed(argument: Mapping[str, Any]) -> Row:
 
 
 def fuzzed_row(seed: int) -> Row | None:
-    """Return what the checker accepts of a certificate and its mutants, beside brute force; None without one."""
+    """Return what the checker accepts of a certificate and its mutants, compared with brute force; None without one."""
     instance, slot = small_feature_instance(seed) if seed % 2 else small_instance(seed, SmallSize(max_jobs=4))
     objective = ("makespan", *SUMS, "makespan")[seed % 6]
     length = slot if seed % 3 else None

@@ -86,7 +86,7 @@ def comparatives(data: Path | None) -> list[Instance]:
 
 
 def print_proofs(instance: Instance, time_limit: float) -> None:
-    """Print what is proven of the least energy and EDP of an instance, and how soon."""
+    """Print what is proved of the least energy and EDP of an instance, and how soon."""
     for objective, slot in itertools.product(("energy", "edp"), (None, SLOT)):
         began, busy = time.perf_counter(), time.process_time()
         found = coalloc.solve(instance, objective=objective, scope="node", slot=slot, time_limit=time_limit)
@@ -96,7 +96,7 @@ def print_proofs(instance: Instance, time_limit: float) -> None:
 
 
 def print_front(instance: Instance) -> None:
-    """Print how many points of a front are proven, and how soon."""
+    """Print how many points of a front are proved, and how soon."""
     began, busy = time.perf_counter(), time.process_time()
     table = coalloc.studies.energy_front(instance)
     spent = f"{time.perf_counter() - began:.1f} | {time.process_time() - busy:.1f}"

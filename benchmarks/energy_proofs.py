@@ -1,4 +1,4 @@
-"""How far least energy and EDP are proven on instances like those of PCBE, from 8 jobs on 2 nodes to 100 on 8.
+"""How far least energy and EDP are proved on instances like those of PCBE, from 8 jobs on 2 nodes to 100 on 8.
 
 ``generate("pcbe", jobs=..., nodes=...)``, jobs within nodes, in continuous time and in slots of 0.5 s, for energy and
 for EDP. Bounds and objectives on one instance must not contradict each other. Protocol: benchmarks/README.md.
@@ -169,7 +169,7 @@ def report(rows: Sequence[Row], num_samples: int, options: argparse.Namespace, c
 
 def _table(rows: Sequence[Row]) -> Table:
     heads = (
-        *("jobs", "nodes", "objective", "slot, s", "solves", "proven", "mean gap, %", "largest gap, %", "target, %"),
+        *("jobs", "nodes", "objective", "slot, s", "solves", "proved", "mean gap, %", "largest gap, %", "target, %"),
         *("time, s", "longest, s", "CPU, s"),
     )
     groups: dict[tuple[Any, ...], list[Row]] = {}

@@ -1,6 +1,6 @@
 """The compiled engine against the slow references of the tests, on 100,000 random timelines and as many lists.
 
-A timeline does 60 random operations beside one of plain lists, to the last bit. The lists are those of small instances
+A timeline does 60 random operations next to one of plain lists, to the last bit. The lists are those of small instances
 with several features or constraints, of each scope, in slots rounded up and down and in continuous time: serial
 generation in Python makes the same schedule of a list, for each kind of cost, and of what annealing makes of it. Where
 jobs are not tied, parallel generation by random plans does so as well. Tests compare a few hundred of each by the same

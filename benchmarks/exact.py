@@ -1,4 +1,4 @@
-"""How fast optimality is proven: the portfolio on 8 to 1000 jobs, beside PyJobShop, the paper's node model and CP-SAT.
+"""How fast optimality is proved: 8 to 1000 jobs, against PyJobShop, the paper's node model and CP-SAT.
 
 Every solve runs in a process of its own, which is killed with its children when it does not end by
 itself, and goes to a store, so that an interrupted run resumes (:mod:`coalloc.bench`). The methods take turns on each
@@ -313,7 +313,7 @@ def report(rows: Sequence[Row], planned: Mapping[str, int], threads: int, comman
         f"says nothing else. Samples that ran: {_shares(by_work, planned)}. "
         f"Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "## Targets",
-        "What was not proven counts with its limit. The targets are for the portfolio with CP-SAT; the verdict is also "
+        "What was not proved counts with its limit. The targets are for the portfolio with CP-SAT; the verdict is also "
         "given for what it does without. From 24 jobs on it does not use it for the makespan: one row says both.",
         speed_table(line for name in planned for line in lines_of(WORK_BY_NAME[name], by_work[name], planned[name])),
         "Contradictions between methods (a bound above an objective that another reaches): "
@@ -323,7 +323,7 @@ def report(rows: Sequence[Row], planned: Mapping[str, int], threads: int, comman
         f"Ratios are geometric means of their time / ours; other means are shifted geometric ones, by {SHIFT:g} s.",
         "## By slot",
         *(_by_slot(WORK_BY_NAME[name], by_work[name]) for name in planned if by_work[name]),
-        "## Not proven",
+        "## Not proved",
         open_table(row for row in rows if row["method"] in OURS),
     ]
     return "\n\n".join(paragraphs) + "\n"

@@ -1,4 +1,4 @@
-"""Pictures of the samples of exact.py: bound and incumbent over time, and the share proven over time by method."""
+"""Pictures of the samples of exact.py: bound and incumbent over time, and the share proved over time by method."""
 
 from __future__ import annotations
 
@@ -123,13 +123,13 @@ def moves(trace: TracePoints, column: int) -> Iterator[tuple[float, float, str]]
             before = value
 
 
-# --- share proven over time --------------------------------------------------------------------------
+# --- share proved over time --------------------------------------------------------------------------
 
 
 def draw_solved(rows: Sequence[Row], panels: Sequence[Panel], path: Path) -> Path:
     """Draw for each panel the share of its samples that each method has done with after so many seconds.
 
-    Solid: proven. Dashed: bound and schedule within the gap of the panel.
+    Solid: proved. Dashed: bound and schedule within the gap of the panel.
     """
     panels = [panel for panel in panels if any(row["work"] == panel.work for row in rows)]
     subtitle = "share of all samples of each row of the table"

@@ -33,7 +33,7 @@ UNSEEN_SEEDS = range(1011, 1031)
 HUGE_SEEDS = range(1, 4)
 SUMS_SEEDS, BESIDE_CPSAT_SEEDS = range(1001, 1011), range(1001, 1006)
 PEER_SEEDS = random.Random(PEER_SEED).sample(range(1, 101), PEER_INSTANCES)
-"""Seeds of the instances: usual; of 8 jobs, of 12 and 20; of 1000; of sums, also beside CP-SAT; beside other methods.
+"""Seeds of the instances: usual; of 8 jobs, of 12 and 20; of 1000; of sums, also against CP-SAT; against other methods.
 
 Nothing was ever tuned on the thesis's instances from 1001 on."""
 

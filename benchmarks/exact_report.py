@@ -1,6 +1,6 @@
 """What the samples of exact.py say: measures, targets and verdicts, contradictions, and the page in Markdown.
 
-A sample that was not proven counts with its whole time limit (or more, if it took more), one that was killed or
+A sample that was not proved counts with its whole time limit (or more, if it took more), one that was killed or
 crashed also with an infinite gap: failures make a row worse, they never leave it.
 """
 
@@ -30,7 +30,7 @@ def is_proven(row: Row) -> bool:
 
 
 def counted_time(row: Row) -> float:
-    """Return the time that a sample counts with, s: its own where it is proven, else at least the limit."""
+    """Return the time that a sample counts with, s: its own where it is proved, else at least the limit."""
     taken: float = row.get("time") or 0.0
     return taken if is_proven(row) else max(taken, row["limit"])
 
@@ -60,7 +60,7 @@ class Measures:
 
     @property
     def share_proven(self) -> float:
-        """Proven of those that ran."""
+        """Proved of those that ran."""
         return self.proven / self.ran if self.ran else 0.0
 
 
@@ -104,7 +104,7 @@ class Target:
     def sentence(self) -> str:
         """The target in words."""
         parts = [
-            f"{percent(self.share_proven)} proven" if self.share_proven else "",
+            f"{percent(self.share_proven)} proved" if self.share_proven else "",
             "" if self.median is None else f"median at most {self.median:g} s",
             "" if self.percentile95 is None else f"95th percentile at most {self.percentile95:g} s",
             "" if self.worst_gap is None else f"gap at most {percent(self.worst_gap)}",
@@ -126,7 +126,7 @@ class Target:
             if value is not None and limit is not None and value > limit * (1.0 + AGREEMENT)
         ]
         if found.share_proven < self.share_proven:
-            missed.insert(0, f"{percent(found.share_proven)} proven, not {percent(self.share_proven)}")
+            missed.insert(0, f"{percent(found.share_proven)} proved, not {percent(self.share_proven)}")
         return missed
 
 
@@ -202,7 +202,7 @@ class Comparison:
 
     With ``where_proven`` only pairs count for the ratio in which the other method proved its result; else what
     it did not prove counts with its limit, which understates the ratio. ``never_weaker`` asks that no bound is below
-    the other's, ``never_fewer`` that as many are proven, ``never_slower`` how long we take on each instance.
+    the other's, ``never_fewer`` that as many are proved, ``never_slower`` how long we take on each instance.
     """
 
     other: str
@@ -219,13 +219,13 @@ class Comparison:
         parts = [
             f"{faster}, where that one proves" if self.where_proven else faster,
             "never a weaker bound" if self.never_weaker else "",
-            "as many proven" if self.never_fewer else "",
+            "as many proved" if self.never_fewer else "",
             ""
             if self.never_slower is None
             else f"never slower than {self.never_slower.factor:g} times and {self.never_slower.slack:g} s",
         ]
         said = ", ".join(filter(None, parts))
-        return said if faster else f"beside {self.other}: {said}"
+        return said if faster else f"compared with {self.other}: {said}"
 
     def counted(self, found: Sequence[Pair]) -> list[Pair]:
         """Return the pairs that count for the ratio."""
@@ -242,7 +242,7 @@ class Comparison:
             missed.append(f"a weaker bound in {num_weaker} of {len(found)}")
         ours, theirs = sum(is_proven(pair.ours) for pair in found), sum(is_proven(pair.theirs) for pair in found)
         if self.never_fewer and ours < theirs:
-            missed.append(f"{ours} proven, not {theirs}")
+            missed.append(f"{ours} proved, not {theirs}")
         if self.never_slower is not None and (slower := [p for p in found if p.is_slower(self.never_slower)]):
             missed.append(f"slower than that on {len(slower)} of {len(found)}")
         return missed
@@ -321,7 +321,7 @@ def _figures(found: Measures) -> list[Any]:
     return [found.median, found.percentile95, percent(found.worst_gap), found.memory and round(found.memory)]
 
 
-FIGURES = ("proven/ran", "median, s", "95th percentile, s", "worst gap", "peak memory, MB")
+FIGURES = ("proved/ran", "median, s", "95th percentile, s", "worst gap", "peak memory, MB")
 
 
 def _markdown(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
@@ -374,7 +374,7 @@ def _ratio_cells(group: Sequence[Pair]) -> list[Any]:
 
 
 def open_table(rows: Iterable[Row]) -> str:
-    """Return what was not proven, worst gap first."""
+    """Return what was not proved, worst gap first."""
     rows = sorted((row for row in rows if not is_proven(row)), key=gap_of, reverse=True)
     heads = ("work", "instance", "slot", "method", "status", "stopped by", "gap", "time, s", "message")
     names = ("status", "stopped_by")

@@ -42,7 +42,7 @@ FEW, FULL = 5, 20
 GRACE = 15.0
 """Seconds beyond the time limit after which a sample is killed; the warm-up is part of them."""
 AGREEMENT = 1e-6
-"""Relative difference up to which two proven optima agree."""
+"""Relative difference up to which two proved optima agree."""
 TARGET_RATIO, PROVEN_FROM = 20.0, 50
 """The mode model is to be so many times faster than node, and to prove all at this slot and coarser."""
 
@@ -222,8 +222,8 @@ def report(rows: Sequence[Row], planned: int, limit: float, command: str) -> str
         f"{code_sentence()}. `paper-oas` (6 nodes, 8 jobs), makespan, {limit:g} s per solve, one thread; "
         f"{len(rows)} of {planned} samples ran. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "## Summary",
-        f"Per formulation: optima proven / samples, and the shifted geometric mean of the times (s; shift {SHIFT:g} s; "
-        f"what was not proven counts {limit:g} s). Ratio: geometric mean of time of node / time of mode, "
+        f"Per formulation: optima proved / samples, and the shifted geometric mean of the times (s; shift {SHIFT:g} s; "
+        f"what was not proved counts {limit:g} s). Ratio: geometric mean of time of node / time of mode, "
         "over what both proved (in brackets: how many); then the same over the open ones alone: those for which the "
         "list schedule, from which all start, does not meet the simple bound already.",
         _summary(rows, limit),
@@ -235,7 +235,7 @@ def report(rows: Sequence[Row], planned: int, limit: float, command: str) -> str
 
 
 def _summary(rows: Sequence[Row], limit: float) -> str:
-    columns = ["slot", *(f"{f}: {what}" for f in FORMULATIONS for what in ("proven", "time")), "ratio", "ratio, open"]
+    columns = ["slot", *(f"{f}: {what}" for f in FORMULATIONS for what in ("proved", "time")), "ratio", "ratio, open"]
     lines = [
         _summary_line(f"{slot} %", [row for row in rows if row["slot"] == slot], limit)
         for slot in dict.fromkeys(row["slot"] for row in rows)

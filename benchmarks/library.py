@@ -34,7 +34,7 @@ from coalloc.workloads.library import PROOF_TOLERANCE, bundled, instance_of
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "coalloc" / "workloads" / "bundled" / "library"
 PAGE = ROOT / "docs" / "library.md"
-BEGIN, END = "<!-- families -->", "<!-- end of families -->"
+BEGIN, END = "<!-- Made by `python benchmarks/library.py`. -->", "<!-- End of what is made. -->"
 SEED = 7000
 """Instances have the seeds above it, on which nothing was tuned."""
 FOUND = ("sha256", "value", "lower_bound", "is_certified", "found_by", "found_on", "command")

@@ -39,7 +39,7 @@ def compared(argument: Mapping[str, Any]) -> Row:
 
 
 def row_of(asked: Triple) -> Row:
-    """Return what is found of a triple: whether all its solves were proven, and what does not hold."""
+    """Return what is found of a triple: whether all its solves were proved, and what does not hold."""
     made = trial(asked, SOLVE_LIMIT)
     return {
         "number": asked.number,
@@ -80,7 +80,7 @@ def stratum_table(rows: Sequence[Row], stratum: str) -> str:
         num_open, num_wrong = sum(not row["is_proven"] for row in group), sum(bool(row["faults"]) for row in group)
         lines.append([f"{name:g}" if stratum == "shift" else name, len(group), num_open, num_wrong]
                      + [broken[relation] for relation in relations])  # fmt: skip
-    return markdown(Table.of((stratum, "triples", "not proven", "contradict", *relations), lines))
+    return markdown(Table.of((stratum, "triples", "not proved", "contradict", *relations), lines))
 
 
 def sentence(row: Row) -> str:

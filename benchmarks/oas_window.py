@@ -1,7 +1,7 @@
 """What OAS takes to replay a week of HPC2N, and what its window, slot and limit of work cost in quality.
 
 Each sample is one run: jobs of the log on one pool of 240 nodes, or with drawn communication on four clusters of 60;
-over time, or as a backlog in which all are there at 0. Quality is said beside proven bounds on the same jobs without
+over time, or as a backlog in which all are there at 0. Quality is relative to proved bounds on the same jobs without
 their traffic, which hold for policies that let links saturate as well. Protocol: benchmarks/README.md.
 """
 
@@ -125,7 +125,7 @@ def label(policy: str, options: Mapping[str, Any]) -> str:
 
 
 def table_of(rows: Sequence[Row]) -> str:
-    """Return a line per run: what it took, and its quality beside the bounds."""
+    """Return a line per run: what it took, and its quality compared with the bounds."""
     heads = ["policy", "CPU, s", "jobs/s", "longest decision, s", "mean response / bound", "makespan / bound"]
     heads += ["mean wait, s", "mean bounded slowdown"]
     return markdown(Table.of(heads, (_line_of(row) for row in rows)))

@@ -1,4 +1,4 @@
-"""What the scripts that stand beside a peer share: both sides' rows, and a peer in a process of its own."""
+"""What the scripts that compare with a peer share: both sides' rows, and a peer in a process of its own."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def asked(
 
 
 def judged(answer: Mapping[str, Any], objective: float | None, lower_bound: float, message: str = "") -> Row:
-    """Return the row of an answer: it is proven where the objective, computed anew, is no more than the bound."""
+    """Return the row of an answer: it is proved where the objective, computed anew, is no more than the bound."""
     proven = objective is not None and objective <= lower_bound
     return {
         "status": "optimal" if proven else "unknown" if objective is None else "feasible",

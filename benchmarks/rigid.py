@@ -1,4 +1,4 @@
-"""Published instances of P|size_j|Cmax: the portfolio beside CP-SAT and Pumpkin, each with the textbook model.
+"""Published instances of P|size_j|Cmax: the portfolio compared with CP-SAT and Pumpkin, each with the textbook model.
 
 Strip and bin packing problems, read where they are and never copied: a kind of items is a job of as many tasks as it
 is wide and as many seconds as it is high, on one cluster of as many nodes as the strip is wide, in slots of 1 s. The
@@ -166,7 +166,7 @@ def latest_end(strip: Strip, starts: Sequence[int]) -> tuple[float | None, str]:
 
 
 def contradictions(rows: Sequence[Row], heights: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each result that cannot be, or that ours must not be beside CP-SAT's."""
+    """Return a sentence for each result that cannot be, or where ours and that of CP-SAT contradict each other."""
     found = []
     for name in dict.fromkeys(row["instance"] for row in rows):
         of_name = {row["method"]: row for row in rows if row["instance"] == name and not is_failed(row)}
@@ -199,9 +199,9 @@ def shortcomings(rows: Sequence[Row], heights: Mapping[str, int]) -> list[str]:
 
 
 def summary_table(rows: Sequence[Row]) -> str:
-    """Return a line for each family and method: what is proven, and in what time."""
+    """Return a line for each family and method: what is proved, and in what time."""
     families = dict.fromkeys(row["family"] for row in rows)
-    heads = ["family", "method", "proven/ran", "median, s", f"mean (shifted by {SHIFT:g} s), s", "mean gap"]
+    heads = ["family", "method", "proved/ran", "median, s", f"mean (shifted by {SHIFT:g} s), s", "mean gap"]
     return markdown(Table.of(heads, (line for family in (*families, "all") for line in _summary(rows, family))))
 
 
@@ -264,7 +264,7 @@ def report(
         f"threads per solve (Pumpkin: one), makespan, slots of 1 s; on two cores, {beside}. Samples that ran: "
         f"{len(rows)} of {planned}. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "CP-SAT and Pumpkin get the textbook model: a start per job, one cumulative, the plain area as a bound; for "
-        "Pumpkin equal jobs start in their order. What was not proven counts with its limit.",
+        "Pumpkin equal jobs start in their order. What was not proved counts with its limit.",
         summary_table(rows),
         "Contradictions (a bound above what another reaches or what is known): " + ("; ".join(wrong) or "none") + ".",
         "Ours above the contiguous optimum that is known, or a bound below CP-SAT's: "

@@ -2,7 +2,7 @@
 
 The pages, their commands and what these take are in run_pages.py. Every page gets its smallest size, then the larger
 ones as far as the budget goes. The package must have no edits, so that all pages are of one commit. Interrupted, the
-command goes on where it was: the scripts keep their samples, and ``run_all.json`` beside them which pages are done. At
+command goes on where it was: the scripts keep their samples, and ``run_all.json`` next to them which pages are done. At
 the end the tables of docs/results.md are written from the raw tables, and results that were not made are deleted.
 """
 
@@ -31,7 +31,7 @@ from coalloc.instance import CoallocError
 
 ROOT = HERE.parent
 RESULTS_PAGE = ROOT / "docs" / "results.md"
-HEAD = "## Figures"
+HEAD = "## Figures\n\n<!-- Made by `python benchmarks/run_all.py`. -->"
 PICTURE = "exact-solved.png"
 ENDED = (0, 1)
 """Exit codes of a script that wrote its page: all is well, or the page says what is not."""

@@ -273,7 +273,7 @@ def of_simulator(folder: Path) -> list[Figure]:
 
 
 def of_audit(folder: Path) -> list[Figure]:
-    """Return the mean bounded slowdown of EASY and EASY++ beside the bound."""
+    """Return the mean bounded slowdown of EASY and EASY++ compared with the bound."""
     rows = {(row["log"], row["way"]): row for row in rows_of(folder, "audit") if row["status"] == "measured"}
     found = []
     for log in dict.fromkeys(log for log, _ in rows):

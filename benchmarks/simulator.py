@@ -1,4 +1,4 @@
-"""How fast the simulator replays traces, in how much memory, and beside AccaSim where it is installed.
+"""How fast the simulator replays traces, in how much memory, and compared with AccaSim where it is installed.
 
 Every sample is a process that has loaded nothing but what it needs. A replay reads a trace; simulates
 it (engine with all starts validated, nodes named, metrics), which is what the targets are about; and
@@ -145,7 +145,7 @@ def report(rows: Sequence[Row], command: str, note: str) -> str:
         "## Other programs of EASY",
         program_table(measured),
         PROGRAMS_SAID,
-        "## Beside AccaSim",
+        "## Compared with AccaSim",
         *peer_section(measured),
         pyss_sentence(),
         "## What was not measured",

@@ -1,4 +1,4 @@
-"""Lower bounds on sums beside brute force, on 2000 small instances: no bound may be above an optimum.
+"""Lower bounds on sums compared with brute force, on 2000 small instances: no bound may be above an optimum.
 
 The instances are seeds 0 to 1999 of :mod:`coalloc.testing.small`, up to 3 jobs with weights and due dates, and with
 arrivals and running jobs where the family has them: odd seeds in slots, even ones in continuous time. Every fifth
@@ -48,7 +48,7 @@ def bounded(argument: Mapping[str, Any]) -> Row:
 
 
 def rows_of_seed(seed: int) -> Iterator[Row]:
-    """Yield what each bound says of each sum, beside the optimum."""
+    """Yield what each bound says of each sum, compared with the optimum."""
     instance, slot = small_instance(seed, NODE_MODEL_SIZE)
     slot = slot if seed % 2 else None
     yield from _rows("weights, due dates", with_due_dates(instance, seed), slot, seed)
@@ -59,7 +59,7 @@ def rows_of_seed(seed: int) -> Iterator[Row]:
 
 
 def of_one_task(instance: coalloc.Instance) -> coalloc.Instance:
-    """Return an instance with its jobs on one processor each, all there at once, beside no others."""
+    """Return an instance with its jobs on one processor each, all there at once, without others."""
     return instance.replace(jobs=[job.replace(tasks=1, arrival=0.0) for job in instance.jobs], running=())
 
 
@@ -121,7 +121,7 @@ def report(rows: Sequence[Row], seeds: int, command: str) -> str:
     wrong = [f"- seed {r['seed']}, {r['objective']}, {r['bound by']}: {r['disagreement']}"
              for r in rows if r["disagreement"]]  # fmt: skip
     sections = [
-        "# Bounds on sums beside brute force",
+        "# Bounds on sums compared with brute force",
         f"{code_sentence(('python',))}. Seeds 0 to {seeds - 1}, {len({row['seed'] for row in rows})} of them compared: "
         f"{len(rows)} bounds, {len(wrong)} above their optimum. "
         f"Made by `{command}`; the protocol is in [../README.md](../README.md).",

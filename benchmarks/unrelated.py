@@ -132,7 +132,7 @@ def shortcomings(rows: Sequence[Row]) -> list[str]:
         if method == OURS or ours is None:
             continue
         if is_solved(peer) and not is_solved(ours):
-            found.append(f"{name}: proven by {method} alone")
+            found.append(f"{name}: proved by {method} alone")
         if peer["lower_bound"] > ours["lower_bound"]:
             found.append(f"{name}: bound {ours['lower_bound']:g}, {peer['lower_bound']:g} of {method}")
         if _objective(peer) < _objective(ours):
@@ -146,9 +146,9 @@ def _objective(row: Row) -> float:
 
 
 def summary_table(rows: Sequence[Row]) -> str:
-    """Return a line for each size and method: what is proven, and in what time."""
+    """Return a line for each size and method: what is proved, and in what time."""
     sizes = dict.fromkeys((row["jobs_of_instance"], row["machines"]) for row in rows)
-    heads = ["jobs", "machines", "method", "proven/ran", "median, s", "mean gap"]
+    heads = ["jobs", "machines", "method", "proved/ran", "median, s", "mean gap"]
     lines = [[*size, *line] for size in sorted(sizes) for line in _summary(rows, size)]
     return markdown(Table.of(heads, [*lines, *(["all", "", *line] for line in _summary(rows, None))]))
 
@@ -197,16 +197,16 @@ def report(rows: Sequence[Row], planned: int, asked: argparse.Namespace, command
     """Return the page in Markdown."""
     peers = dict.fromkeys(row["peer"] for row in rows if row.get("peer"))
     sections = [
-        "# Unrelated machines beside the assignment MIP and PyJobShop",
+        "# Unrelated machines compared with the assignment MIP and PyJobShop",
         f"{code_sentence(('highspy', 'python'))}; {'; '.join(peers) or 'no peer'}; {asked.limit:g} s and "
         f"{asked.threads} threads per solve, makespan, slots of 1 s. Samples that ran: "
         f"{len(rows)} of {planned}. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "The MIP on HiGHS: least $C$, each job on one machine, no load above $C$. A task of PyJobShop has a mode on "
-        "each machine. What was not proven counts with its limit, and without a "
+        "each machine. What was not proved counts with its limit, and without a "
         "schedule the gap counts as 100 %.",
         summary_table(rows),
         "Contradictions (a bound above what another reaches): " + ("; ".join(contradictions(rows)) or "none") + ".",
-        "Proven, bounded or scheduled better by a peer: " + ("; ".join(shortcomings(rows)) or "none") + ".",
+        "Proved, bounded or scheduled better by a peer: " + ("; ".join(shortcomings(rows)) or "none") + ".",
         "## All instances",
         "The optimum with the time of its proof, or bound and best value.",
         instance_table(rows),

@@ -1,7 +1,7 @@
 """How far from the best the waits of windows of four traces are known: schedules and bounds of 200 and 1000 jobs.
 
 The windows are consecutive jobs from one that a seed draws, on the otherwise empty platform. The gap is that of the
-sum of response times, of which waits are the part that a scheduler decides; the mean wait stands beside it. Longer
+sum of response times, of which waits are the part that a scheduler decides; the mean wait stands next to it. Longer
 windows have their bound alone. Protocol: benchmarks/README.md.
 """
 

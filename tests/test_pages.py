@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,11 @@ OF_RL = "docs/howto/train-a-scheduler.md"
 """The page whose code needs the extra ``rl``."""
 SHOWN_ONLY = 15
 """How many blocks there are that no test can run: they need a cluster, a trace that is not ours, or this very test."""
+
+MOST_WORDS = 47_250
+"""Words of all pages in ``docs``, without those that programs write."""
+MADE = re.compile(r"<!-- Made by .*?(?:<!-- End of what is made. -->|\Z)", re.DOTALL)
+"""A part of a page that a program writes, to its end mark or that of the page."""
 
 
 @pytest.mark.parametrize(
@@ -175,6 +181,18 @@ def test_the_readme_is_short_enough_to_be_read():
     text = text_of("README.md")
     assert len(text.splitlines()) <= 90
     assert len(text.split()) <= 600
+
+
+def test_the_example_of_a_policy_saves_energy_by_waiting(tmp_path, monkeypatch, capsys):
+    # 8 start-ups without patience, 3 with 140 s of it: the script asserts both.
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / "patient.py"), run_name="__main__")
+    assert capsys.readouterr().out == "109090 J, 20 s of waiting\n52000 J, 99 s of waiting\n"
+
+
+def test_the_pages_are_short_enough_to_be_read():
+    by_hand = {page: MADE.sub("", text_of(page)) for page in PAGES if page.startswith("docs/")}
+    assert sum(len(text.split()) for text in by_hand.values()) <= MOST_WORDS
 
 
 def test_a_block_knows_what_is_given_and_what_is_shown():

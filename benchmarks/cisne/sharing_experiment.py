@@ -51,7 +51,7 @@ Point = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A grid of points, and how many seeds each has: 0, 1, ...; values of its last key stand beside ``base``."""
+    """A grid of points, and how many seeds each has: 0, 1, ...; values of its last key are compared with ``base``."""
 
     name: str
     seeds: int
@@ -110,7 +110,7 @@ def instance_of(settings: Mapping[str, Any], seed: int) -> Instance:
 
 
 def measured(argument: Mapping[str, Any]) -> Row:
-    """Return a row per mix: metrics on shared nodes, beside the same mix on dedicated ones, and the bound."""
+    """Return a row per mix: metrics on shared nodes, compared with the same mix on dedicated ones, and the bound."""
     instance = instance_of(argument["settings"], argument["seed"])
     alone, bound = dedicated(instance), least_makespan(instance)
     rows = []

@@ -26,7 +26,7 @@ PANELS = (
     ("user_cpu_mean", 100.0, "CPU kept for users, %"),
     ("gap", 100.0, "makespan above bound, %"),
 )
-"""What is drawn of each sweep beside the relative V: metric, factor to its unit, name of the axis."""
+"""What is drawn of each sweep in addition to the relative V: metric, factor to its unit, name of the axis."""
 
 MODULE_NAMES = {
     "contract": "contract",
@@ -178,7 +178,7 @@ def sweep(results: Results) -> Figure:
 
 
 def over(ax: Axes, values: Sequence[float], lines: Mapping[str, Sequence[ConfidenceInterval]]) -> None:
-    """Draw a line per mix over the values, evenly spaced, with intervals, mixes a little beside each other."""
+    """Draw a line per mix over the values, evenly spaced, with intervals, mixes a little next to each other."""
     for number, (mix, found) in enumerate(lines.items()):
         places = [place + 0.08 * (number - 1) for place in range(len(values))]
         look = series_style(number) | {"color": MIX_COLOURS[number]}

@@ -106,7 +106,7 @@ def page_of(experiment: Experiment, results: Results) -> Iterator[str]:
         yield from ("", "## What the text says, and what comes out", "", claims_table(scenario_claims(results)))
     else:
         yield from ("", f"## What `{results.varied[-1]}` changes", "")
-        yield f"Beside `{results.varied[-1]}` = {study.base}, same seeds: means over mixes"
+        yield f"Compared with `{results.varied[-1]}` = {study.base}, same seeds: means over mixes"
         yield "and loads of the change in each run."
         yield from ("", changes_table(results))
     yield from ("", "## V by mix", "")
@@ -141,7 +141,7 @@ def values_table(results: Results) -> str:
 
 
 def changes_table(results: Results) -> str:
-    """Return a row per point but those of the base: how metrics change beside it, seed by seed."""
+    """Return a row per point but those of the base: how metrics change compared with it, seed by seed."""
     *others, swept = results.study.grid
     kept = [key for key in results.varied if key in others and key != "load"]
     lines = []

@@ -30,7 +30,7 @@ BEST = "MaxAR_v"
 ALWAYS_ON = (BEST, "MST_v", "MLp_v", "LBal_E")
 """What runs with all switched on as well: the strategies that the source names for their quality and their energy."""
 CORES_PER_BOARD = (1, 8)
-"""Cores per board tried at every site, beside those of the machines."""
+"""Cores per board tried at every site, in addition to those of the machines."""
 AS_BUILT = 0
 """What the column ``cores_per_board`` has where the boards are those of the machines."""
 COLUMNS = (

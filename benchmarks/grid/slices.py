@@ -61,7 +61,7 @@ def page(weeks: Sequence[Path]) -> Iterator[str]:
     yield "# Slices of weeks, solved exactly"
     yield ""
     yield f"Made with {code_sentence()}. Scope `cluster`, all sites on, no start-ups. Makespans in s; of the strategies"
-    yield "over the proven lower bound, which is the optimum where the status is `optimal`: at best, median, at worst."
+    yield "over the proved lower bound, which is the optimum where the status is `optimal`: at best, median, at worst."
     for path in weeks:
         week = coalloc.read_instance(path)
         yield ""

@@ -1,4 +1,4 @@
-"""What the source concludes of its two grids, as quantities that the tables have, with what it printed beside.
+"""What the source concludes of its two grids, as quantities that the tables have, with what it printed.
 
 A claim is about one grid, or about both by the mean of the two as in Tables 10 and 11. Cells are texts: a number and,
 in brackets, the interval over weeks. Source: the two-level grid study, section 6.3 and conclusions.

@@ -31,12 +31,12 @@ NAMES = (
     "mesd-large",
     "mesd-estimates",
 )
-"""The experiments, each a file of this name beside this one."""
+"""The experiments, each a file of this name next to this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A specification, read; ``measures`` are options by measure, those of ``policies`` beside the ``strategies``.
+    """A specification, read; ``measures`` are options by measure, those of ``policies`` and ``strategies``.
 
     Strategies that take less than a process does to start are one sample, ``together``, on each instance.
     """

@@ -1,4 +1,4 @@
-"""The jobs of the experiments as Figures 3.5 and 3.28 of the thesis show its own, and numbers beside what it says.
+"""The jobs of the experiments as Figures 3.5 and 3.28 of the thesis show its own, compared with the printed numbers.
 
     python benchmarks/thesis/jobs.py
 

@@ -1,7 +1,7 @@
 """What is measured on one instance: runs of policies, what exact solves prove, and OAS in slots of several lengths.
 
 Each measure takes a :class:`Sample` and returns rows, one per strategy, that name the point of the grid, the
-seed and the strategy. What is proven goes into a row of its own, the strategy ``REFERENCE``.
+seed and the strategy. What is proved goes into a row of its own, the strategy ``REFERENCE``.
 """
 
 from __future__ import annotations
@@ -187,11 +187,11 @@ def without_traffic(instance: Instance) -> Instance:
     return instance.replace(jobs=[job.replace(task_bandwidth=0.0) for job in instance.jobs])
 
 
-# --- what is proven, and OAS in slots ---------------------------------------------------------------
+# --- what is proved, and OAS in slots ---------------------------------------------------------------
 
 
 def exact(instance: Instance, time_limit: float) -> Iterator[Row]:
-    """Yield the optimum in continuous time, and what is proven with strict links and with links that may saturate."""
+    """Yield the optimum in continuous time, and what is proved with strict links and with links that may saturate."""
     quiet_instance = without_traffic(instance)
     strict = coalloc.solve(instance, time_limit=time_limit)
     quiet = coalloc.solve(quiet_instance, time_limit=time_limit)
@@ -208,7 +208,7 @@ def exact(instance: Instance, time_limit: float) -> Iterator[Row]:
 
 
 def is_proven(result: coalloc.SolveResult) -> bool:
-    """Tell whether a schedule is proven optimal."""
+    """Tell whether a schedule is proved optimal."""
     return result.status is coalloc.results.SolveStatus.OPTIMAL
 
 

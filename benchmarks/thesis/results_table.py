@@ -26,7 +26,7 @@ LISTS = ("busy", "slowdowns")
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The runs of an experiment beside what is proven of their instances.
+    """The runs of an experiment compared with what is proved of their instances.
 
     ``runs`` has the columns of ``point``, ``seed``, ``strategy``, the metrics and ``above_bound``,
     ``response_above_bound`` (shares); ``slots`` has OAS at all slots, and is empty where there are none.
@@ -76,7 +76,7 @@ def results_in(experiment: Experiment, table: Path) -> Results:
 
 
 def split(experiment: Experiment, runs: pd.DataFrame, point: tuple[str, ...]) -> Results:
-    """Return the runs beside those of OAS in slots of all lengths, of which the usual one stands beside the others."""
+    """Return the runs but those of OAS in slots, and those in slots of all lengths, the usual one in both."""
     slots = runs[runs["slot"].notna()] if "slot" in runs else runs[:0]
     headline = runs.drop(slots.index)
     if len(slots):
@@ -103,7 +103,7 @@ def strict_strategies(experiment: Experiment) -> set[str]:
 
 
 def against_bounds(runs: pd.DataFrame, strict: set[str]) -> pd.DataFrame:
-    """Return the runs with how far they are above what is proven for what they may do.
+    """Return the runs with how far they are above what is proved for what they may do.
 
     Links that saturate delay a job but let it start: such strategies compete with the bound without traffic.
     """

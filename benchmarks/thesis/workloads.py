@@ -3,7 +3,7 @@
 WL-1, WL-2 and WL-3 are described in words only (thesis 3.2.2.2, paper 4.2). Our reading: eight jobs that all
 wait at time 0, drawn as ``thesis-oas`` draws them, in a queue of this order:
 
-- WL-1: four jobs of more than half of the nodes at the head, four that fit beside one of them behind: passing
+- WL-1: four jobs of more than half of the nodes at the head, four that fit next to one of them behind: passing
   over a job that does not fit pays;
 - WL-2: sizes as drawn, the most tasks at the head: small jobs first pays;
 - WL-3: as drawn. The paper has WL-4 to WL-6 of the same kind.
@@ -28,7 +28,7 @@ TRACES = "COALLOC_TRACES"
 HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
 
 Point = Mapping[str, Any]
-"""Values of what an experiment varies beside the seed: ``{"heterogeneity": 50, "bsbw": 0.7}``."""
+"""Values of what an experiment varies in addition to the seed: ``{"heterogeneity": 50, "bsbw": 0.7}``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def trace(_: Workload, point: Point, seed: int) -> Instance:
 
 
 def traces() -> Path:
-    """Return the folder of the logs, which is beside the project where nothing else is said."""
+    """Return the folder of the logs, which is next to the project where nothing else is said."""
     return Path(os.environ.get(TRACES) or Path(__file__).resolve().parents[3] / "shared" / "data" / "swf")
 
 

@@ -1,1 +1,1 @@
-"""The public functions: the only place that wires the rooms together by name."""
+"""``solve``, ``simulate`` and the like: the only package that connects the others by name."""

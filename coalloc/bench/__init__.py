@@ -1,1 +1,1 @@
-"""The benchmark harness: specifications, samples in processes of their own, one store, reports and comparisons."""
+"""Benchmark harness: specifications, samples in processes of their own, one store, reports and comparisons."""

@@ -1,4 +1,4 @@
-"""The independent checker: it recomputes from the instance alone whether a schedule satisfies every rule."""
+"""Independent checker, one file per family of rules: it recomputes every rule from the instance alone."""
 
 from coalloc.checker.checker import RULES as RULES
 from coalloc.checker.checker import SUPPORTED as SUPPORTED

@@ -1,1 +1,1 @@
-"""Documents: JSON and its errors, validated values, storage, schemas, texts, HTML; nothing here knows what is in it."""
+"""JSON, validated values and arguments, storage, schemas, texts, HTML; nothing here knows what is in a document."""

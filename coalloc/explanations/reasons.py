@@ -95,7 +95,7 @@ class Reason:
         Topic: ``"infeasible"``, ``"undecided"``, ``"invalid"``, ``"bound"``, ``"optimum"``, ``"capacity"`` or
         ``"wait"``.
     kind : str
-        Kind within the topic; ``coalloc.explanations.reasons.KINDS`` defines what ``amount`` and ``limit`` are.
+        Kind within the topic; docs/reasons.md defines what ``amount`` and ``limit`` are.
     jobs : tuple of str
         Ids of the jobs.
     where : str

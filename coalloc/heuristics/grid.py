@@ -49,8 +49,8 @@ class Grid:
     """A broker assigns each arriving job to a cluster; every cluster has a local scheduler.
 
     A job is assigned before anything else is decided at that time; of simultaneous arrivals each is assigned with those
-    before it counted. docs/grid.md defines the strategies. Source: two-level grid, sections 2.1, 3 and 4; errata 25 to
-    28 and 36.
+    before it counted. docs/policies.md#strategies-of-the-broker defines these. Source: two-level grid, sections 2.1, 3
+    and 4; errata 25 to 28 and 36.
 
     Parameters
     ----------

@@ -26,21 +26,29 @@ MIXES: dict[str, tuple[QueueOrder, Selection]] = {
 class Loras:
     """Select jobs and nodes in configurable orders; supports time-shared nodes.
 
-    LoRaS sees what is on each node now, never what is to come (docs/time-shared-nodes.md#loras). Source: Hanzich et al.
-    (CISNE), section 2.2 (the policy Flexible); errata 12 and 24.
+    LoRaS sees what is on each node now, never what is to come (docs/time-shared-nodes.md#loras). Ties are in order of
+    the queue or the platform. Source: Hanzich et al. (CISNE), section 2.2 (the policy Flexible); errata 12 and 24.
 
     Parameters
     ----------
     queue_order
-        Order in which jobs are looked at; None: ``"fcfs"``, or that of ``mix``.
+        ``"fcfs"``: by arrival. ``"spt"``: by estimate, shortest first (SJF in the source). ``"sjf"``: by tasks, fewest
+        first (SNPF in the source). None: ``"fcfs"``, or that of ``mix``.
     selection
-        Which job is launched next; None: ``"first-fit"``, or that of ``mix``.
+        ``"first-fit"``: the first job that can start. ``"just-first"``: only the head. ``"best-fit"``: the job that
+        leaves fewest admissible nodes unused, then least memory on its nodes. None: ``"first-fit"``, or that of
+        ``mix``.
     node_limit
-        What makes a node admissible: a place, memory, or both.
+        ``"both"``: nodes with a free place, and memory for a task in the part that tasks may hold now. ``"memory"``:
+        the same; the memory of every node group and every job must be known. ``"mpl"``: a free place is enough, if the
+        node could hold the task alone. Free memory is what *all* tasks on a node leave, including stopped ones, which
+        may return.
     node_order
-        Admissible nodes by tasks, by free memory, or without users first.
+        Admissible nodes with fewest tasks first (``"mpl"``), with most free memory first (``"memory"``), or without an
+        active user first (``"users"``).
     mix
-        Order and selection under the name of the source.
+        Order and selection under the name of the source: ``"SJF-JFirst"`` is ``"spt"`` and ``"just-first"``,
+        ``"FCFS-FFit"`` ``"fcfs"`` and ``"first-fit"``, ``"SNPF-BFit"`` ``"sjf"`` and ``"best-fit"``.
     """
 
     queue_order: Literal[None, "fcfs", "spt", "sjf"] = None

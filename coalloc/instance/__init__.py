@@ -1,4 +1,4 @@
-"""Input of the solvers: platform, network tree, jobs, file format and errors."""
+"""Platform, network tree, jobs, files, constraints, tolerances; modelling features in ``instance/features/``."""
 
 from dataclasses import fields
 

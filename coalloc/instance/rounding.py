@@ -10,11 +10,11 @@ import math
 RELATIVE_TOLERANCE = 1e-9
 """Two loads that differ by less than this share of their size are equal."""
 TIME_TOLERANCE = 1e-9
-"""Two amounts of time that differ by less than this, s, are equal ..."""
+"""Durations that differ by less than this, s, are equal."""
 TIME_PRECISION = 1e-12
-"""... and so are two that differ by less than this share of their size, since floats are no finer.
+"""Durations that differ by less than this share of their size are equal, since floats are no finer.
 
-These are for durations, and for measures and pictures. Whether a schedule is valid, and what exact methods find,
+Likewise measures and pictures. Whether a schedule is valid, and what exact methods find,
 depends on the tolerance of :class:`coalloc.instance.time_base.TimeBase`.
 """
 

@@ -1,1 +1,1 @@
-"""Measures of schedules and of simulated runs."""
+"""Metrics, their groupings and time series, statistics."""

@@ -1,7 +1,7 @@
 """Metrics of a schedule of a two-level grid: those of the grid study, each with its definition.
 
 In the definitions j runs over the placed jobs: r_j is the arrival, s_j the start, c_j the end, size_j the tasks and p_j
-the base time; m_i are the processors of site i, v_i is the power of one of them. All instants are on the clock of
+the reference run time; m_i are the processors of site i, v_i is the power of one of them. All times are on the clock of
 the instance, which begins at 0. Source: the two-level grid study, Table 1 and equations (3), (10) and (11); errata
 29, 30 and 39.
 """
@@ -104,7 +104,7 @@ def grid_metrics(
     Returns
     -------
     dict of str to float
-        Metrics by name, as docs/grid.md defines them.
+        Metrics by name, as docs/metrics.md defines them.
 
     Raises
     ------

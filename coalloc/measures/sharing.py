@@ -1,7 +1,9 @@
 """Metrics of a schedule on shared nodes for parallel jobs and for local users, and a lower bound on the makespan.
 
-:data:`SHARING_METRICS` names each metric with its unit and its definition. Source: Hanzich et al., section 3.3 and
-Table 2; errata 24. Deviations are those of a population.
+e_j, s_j and r_j are end, start and arrival of job j; deviations are those of a population. For each PROFILE of users
+``latency_mean_PROFILE`` and ``latency_max_PROFILE`` (us) are mean and maximum of 14 + kappa times the share of the CPU
+that parallel tasks use while users of the profile are active. Source: Hanzich et al., section 3.3 and Table 2; errata
+24.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def sharing_metrics(instance: Instance, schedule: Schedule, kappa: float = KAPPA
     Returns
     -------
     dict of str to float
-        The metrics of docs/time-shared-nodes.md by name, and per profile of local users ``latency_mean_PROFILE`` and
+        The metrics of docs/metrics.md by name, and per profile of local users ``latency_mean_PROFILE`` and
         ``latency_max_PROFILE`` (us): 14 us plus ``kappa`` times the CPU share of parallel tasks. The latency is a
         model, not a measurement.
 

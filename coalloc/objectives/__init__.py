@@ -1,4 +1,4 @@
-"""Objectives: one file per family, and the registry of their names.
+"""Objectives, one file per family, and the registry of their names.
 
 An objective of your own is a subclass of :class:`RegularObjective`; ``coalloc.solve(objective=...)`` takes it wherever
 it takes a name.

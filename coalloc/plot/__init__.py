@@ -1,4 +1,4 @@
-"""Pictures of schedules: one layout, drawn with matplotlib (files, notebooks) or plotly (a page to explore)."""
+"""Gantt charts, power and time series, with matplotlib or plotly."""
 
 from coalloc.system.lazy import attach
 

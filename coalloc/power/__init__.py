@@ -1,1 +1,1 @@
-"""Power and energy: what a platform takes as a schedule runs, by node, cluster and site."""
+"""Energy of a schedule; power of nodes, clusters and sites."""

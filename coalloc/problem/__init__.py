@@ -1,4 +1,4 @@
-"""An instance as methods see it: classes of processors, modes and speed levels of jobs, time in ticks, shared nodes."""
+"""View of all methods: node classes, allocations, execution times, link loads, resources, clock, modes."""
 
 from coalloc.problem.allocation import least_tasks
 from coalloc.problem.allocations import MAX_MODES, Allocations, Links

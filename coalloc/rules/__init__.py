@@ -1,1 +1,1 @@
-"""Pure functions: queue orders, and schedules generated from a list of jobs."""
+"""Free resources over time; pure functions: queue orders, allocation rules, brokering, list scheduling."""

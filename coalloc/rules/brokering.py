@@ -1,10 +1,20 @@
-"""To which site a broker sends a job: 31 strategies, each of which sees no more than its level of information.
+"""Strategies of a broker: each of the 31 sends a job to a site, and sees no more than its level of information.
 
-Source: two-level grid, section 4.1 and Table 2; errata 25, 26 and 36. In every formula A_i are the n_i jobs that were
-assigned to site i and have not finished, *with* the new job j counted as if it were there; m_i are the processors of
-site i, v_i is its speed and eff_i its efficiency, relative to the slowest and to the least efficient site; p' is the
-estimate of a job, not divided by a speed. Sites that are too small for j are no candidates. Of equal sites the one
-that is listed first is chosen.
+A strategy receives a view of its level; access to more is an error. The levels correct the source (erratum 25).
+
+In every formula A_i are the n_i jobs that were assigned to site i and have not finished, *with* the new job j counted
+as if it were there (erratum 26); m_i are the processors of site i; p' is the estimate of a job, not divided by a speed.
+f_i is 1, v_i (``_v``), eff_i (``_eff``) or v_i eff_i (``_veff``): v_i is the speed of site i relative to the slowest
+site, eff_i its ``efficiency`` (MFLOPS/W) relative to the least efficient one. Strategies with ``eff`` need the
+efficiency of every cluster, ``LBal_E`` the watts of a busy core (``core_watts``, or ``core_working_watts`` of its power
+states). Sites that are too small for j are no candidates. Costs within 1e-9 of the least, relative, are equal; of equal
+sites the one that is listed first is chosen.
+
+Planned times are those of a *plan* of the site (erratum 36). Running jobs end at their estimated ends, overdue ones
+now. Waiting jobs start in order of the queue, each at the earliest time at which it fits until its estimated end; with
+``local="fcfs"``, not before the job ahead. j comes last. Plans count processors and ignore memory. Their times are on
+the clock of the instance, as in the source: divided by f_i they depend ever less on waiting as time goes on, so
+``MCT_eff`` and the ``MST`` with a factor tend to one site. Source: two-level grid, section 4.1 and Table 2.
 """
 
 from __future__ import annotations
@@ -40,9 +50,9 @@ class Prospect(NamedTuple):
 
 @dataclass(slots=True)
 class SpeedView:
-    """Level 0. ``admissible`` are the sites that are large enough for the job, by number.
+    """The sites that are large enough for the job (``admissible``), speeds and efficiencies of all, random numbers.
 
-    ``factors`` has one number per site for each :data:`Factor` that the platform knows; ``rng`` is the run's.
+    ``factors`` has one number per site for each factor that the platform knows; ``rng`` is the run's.
     """
 
     admissible: Sequence[int]
@@ -52,7 +62,7 @@ class SpeedView:
 
 @dataclass(slots=True)
 class CountView(SpeedView):
-    """Level 1, one number per site: processors, those that no job holds, and assigned jobs, all without the new job."""
+    """Also for each site processors, those that no job holds, and assigned jobs, all without the new job."""
 
     sizes: Sequence[int]
     free: Sequence[int]
@@ -61,7 +71,7 @@ class CountView(SpeedView):
 
 @dataclass(slots=True)
 class SizeView(CountView):
-    """Level 2: the ``tasks`` of the new job, and those of the assigned jobs of each site without it."""
+    """Also the ``tasks`` of the new job, and those of the assigned jobs of each site without it."""
 
     tasks: int
     assigned_tasks: Sequence[int]
@@ -69,7 +79,7 @@ class SizeView(CountView):
 
 @dataclass(slots=True)
 class EstimateView(SizeView):
-    """Level 3: the ``estimate`` of the new job (s), and for each site the sums over its assigned jobs without it.
+    """Also the ``estimate`` of the new job (s), and for each site the sums over its assigned jobs without it.
 
     ``assigned_estimates`` (s), ``assigned_work`` (tasks times estimate, s), and ``working_watts`` of a busy processor.
     """
@@ -82,7 +92,7 @@ class EstimateView(SizeView):
 
 @dataclass(slots=True)
 class PlanView(EstimateView):
-    """Level 4: what the plan of each admissible site says of the new job, in the order of ``admissible``."""
+    """Also the plan of each admissible site with the new job (``prospects``), in the order of ``admissible``."""
 
     prospects: Sequence[Prospect]
 

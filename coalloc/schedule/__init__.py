@@ -1,4 +1,4 @@
-"""Schedules: where and when each job runs, and what was observed of it."""
+"""Placements, assignment of nodes to counts, schedule files, and what was observed of a run."""
 
 from coalloc.schedule.interruptions import Cause as Cause
 from coalloc.schedule.interruptions import Failure as Failure

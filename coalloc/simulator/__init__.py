@@ -1,1 +1,1 @@
-"""The event simulator: the engine and its parts, and the protocol that policies follow."""
+"""Engine of the simulator, protocols of policies and brokers; whole runs in C (``simulator/pool_run.py``)."""

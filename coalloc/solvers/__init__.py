@@ -1,1 +1,1 @@
-"""Run models and bound them."""
+"""Portfolio: the table of methods, and the loop that runs it."""

@@ -1,4 +1,4 @@
-"""Studies: what instances, methods and options do to results; each returns a table and can draw it."""
+"""Comparisons, audits, slot lengths, Pareto fronts, brokers; each returns a table and can draw it."""
 
 from coalloc.system.lazy import attach
 

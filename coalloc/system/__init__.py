@@ -1,1 +1,1 @@
-"""Interface to Python and the machine: processes, versions, the garbage collector, imports on demand."""
+"""Lazy public names, versions, child processes, garbage collector."""

@@ -1,4 +1,4 @@
-"""For tests of formulations, bounds and policies: brute force from the definitions, and small random instances."""
+"""Brute force from the definitions, and small random instances, for tests of formulations, bounds and policies."""
 
 from coalloc.testing.brute_force import (
     BruteForceResult,

@@ -1,1 +1,1 @@
-"""Sources of instances: seeded generators, traces in the Standard Workload Format, bundled examples."""
+"""Generators, traces, bundled instances and platforms."""

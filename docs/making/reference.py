@@ -2,12 +2,13 @@
 
 ``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell, and
 ``methods.md`` from the rows of the portfolio and the features that methods and policies support. ``policies.md``,
-``generators.md`` and ``metrics.md`` are the registries and the docstrings of what is in them: a docstring is Markdown
+``generators.md``, ``metrics.md``, ``reasons.md`` are the registries and their docstrings: a docstring is Markdown
 there, ``docs/PAGE.md#heading`` becomes a link, and examples become blocks of code.
 """
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -16,6 +17,7 @@ import pkgutil
 import re
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,12 +29,14 @@ from coalloc.api.features import support_table
 from coalloc.api.schemas import KINDS
 from coalloc.cli.app import app
 from coalloc.documents.values import LARGEST
+from coalloc.explanations.reasons import KINDS as REASONS
+from coalloc.explanations.reasons import TITLES
 from coalloc.heuristics import over_time, plans
 from coalloc.heuristics.registry import BUILTIN, ORDERS, Entry
-from coalloc.measures import metrics
+from coalloc.measures import grid, metrics, sharing
 from coalloc.measures.groups import GROUPINGS
 from coalloc.measures.usage import COLUMNS
-from coalloc.rules import allocation_rules, orders
+from coalloc.rules import allocation_rules, brokering, orders
 from coalloc.solvers.incumbent import OPENING
 from coalloc.solvers.method import Method
 from coalloc.solvers.portfolio import METHODS
@@ -332,6 +336,8 @@ def metrics_page() -> str:
     rows = [(f"`{name}`", metric.of, metric.unit, metric.definition) for name, metric in metrics.METRICS.items()]
     groups = [(f"`{name}`", grouping.definition) for name, grouping in GROUPINGS.items()]
     columns = [(f"`{name}`", column.unit, column.definition) for name, column in COLUMNS.items()]
+    of_grids = [(f"`{name}`", metric.unit, metric.definition) for name, metric in grid.GRID_METRICS.items()]
+    of_sharing = [(f"`{name}`", unit, definition) for name, (unit, definition) in sharing.SHARING_METRICS.items()]
     results = coalloc.results
     return page_of(
         "Metrics",
@@ -353,6 +359,10 @@ def metrics_page() -> str:
         "## Tables of jobs and nodes",
         "`run.to_frame()`: " + markdown(results.SimulationResult.to_frame, ""),
         "`run.nodes`: " + markdown(results.SimulationResult.nodes, ""),
+        *("## Two-level grids", "`coalloc.grid.grid_metrics`: " + markdown(grid)),
+        table(("metric", "unit", "definition"), *of_grids),
+        *("## Time-shared nodes", "`coalloc.results.sharing_metrics`: " + markdown(sharing)),
+        table(("metric", "unit", "definition"), *of_sharing),
     )
 
 
@@ -445,10 +455,20 @@ def policies_page() -> str:
         *(part for name, entry in ORDERS.builtin.items() for part in _options_of(name, entry)),
         *_options_of("list", BUILTIN["list"]),
         *(part for name, e in BUILTIN.items() if not e.fixed and name != "list" for part in _options_of(name, e)),
+        *("### Strategies of the broker", markdown(brokering), *_strategies()),
         *("## Execution of a plan", markdown(plans)),
         *("## Replaying a schedule", "`coalloc.replay`: " + markdown(coalloc.replay, "")),
         *(f"`starts` is {parameters_of(coalloc.replay)['starts']}", markdown(coalloc.replay, "Notes")),
     )
+
+
+def _strategies() -> Iterator[str]:
+    """Yield what strategies of each level know of the sites, and which site each strategy chooses."""
+    yield table(
+        ("level", "a strategy knows"), *((str(n), plain(v.__doc__ or "")) for n, v in enumerate(brokering.VIEWS))
+    )
+    rules = {strategy.rule: strategy.level for strategy in brokering.STRATEGIES.values()}
+    yield table(("level", "site"), *((str(level), plain(rule.__doc__ or "")) for rule, level in rules.items()))
 
 
 def _policy_row(name: str, entry: Entry) -> tuple[str, str, str]:
@@ -486,6 +506,83 @@ def _value(value: Any) -> str:
     return f"`{json.dumps(value) if isinstance(value, str) else value}`".replace("<factory>", "{}")
 
 
+REASONS_FRONT = """
+`coalloc.explain` returns these reasons ([explaining results](explaining-results.md)). A reason has an `about`, a `kind`
+and, where the table names them, the numbers `amount` and `limit`; `jobs` and `where` say what it is about.
+"""
+
+
+def reasons_page() -> str:
+    """Return the page on the reasons that explanations give."""
+    parts = []
+    for about, title in TITLES.items():
+        rows = [(f"`{kind}`", plain(text)) for (subject, kind), text in REASONS.items() if subject == about]
+        parts += [f"## {title[0].upper()}{title[1:]}: `{about}`", table(("kind", "meaning"), *rows)]
+    return page_of("Reasons", REASONS_FRONT, *parts)
+
+
+TOLERANCES = (
+    "instance.rounding.RELATIVE_TOLERANCE",
+    "instance.rounding.TIME_TOLERANCE",
+    "instance.rounding.TIME_PRECISION",
+    "instance.time_base.LEAST_TICK",
+    "instance.time_base.MOST_TICKS",
+    "instance.time_base.MOST_TOLERANCE",
+    "solvers.backends.highs.INTEGRAL_GAP",
+    "solvers.backends.highs.INTEGRALITY",
+    "solvers.result.PROOF_TOLERANCE",
+    "problem.discretisation.MAX_SLOTS",
+    "models.time_slots.LARGEST_LOAD",
+    "models.oas_node.LARGEST_BANDWIDTH",
+    "solvers.bounds.pricing.MIP_MARGIN",
+    "solvers.search.ceilings.SLOT_NOISE",
+    "solvers.energy.run.SAME_ENERGY",
+)
+"""Constants on which proofs rest, below ``coalloc``."""
+
+
+def constants() -> str:
+    """Return the table of the tolerances: the value of each, and its docstring."""
+    rows = []
+    for name in TOLERANCES:
+        module, _, constant = f"coalloc.{name}".rpartition(".")
+        found = importlib.import_module(module)
+        pattern = rf'^{constant}\b[^=\n]*= [^\n]*\n"""(.*?)"""'
+        text = re.search(pattern, inspect.getsource(found), re.MULTILINE | re.DOTALL)
+        assert text is not None, f"{name} has no docstring"
+        rows.append((f"`coalloc.{name}`", f"{getattr(found, constant):.10g}", plain(_without_roles(text[1]))))
+    return table(("constant", "value", "meaning"), *rows)
+
+
+def packages() -> str:
+    """Return the table of the packages, the lowest first, with the first sentence of their docstrings."""
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = next(c["layers"] for c in project["tool"]["importlinter"]["contracts"] if c["containers"] == ["coalloc"])
+    rows = []
+    for name in (name for layer in reversed(layers) for name in sorted(re.findall(r"\w+", layer))):
+        found = DOCS.parent / "coalloc" / name
+        inner = sorted(path.parent for path in found.glob("*/__init__.py")) if name == "solvers" else []
+        paths = [path / "__init__.py" for path in (*inner, found)] if found.is_dir() else [found.with_suffix(".py")]
+        for path in paths:
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            shown = path.parent if path.name == "__init__.py" else path
+            name_shown = shown.relative_to(DOCS.parent / "coalloc").as_posix() + "/" * shown.is_dir()
+            rows.append((f"`{name_shown}`", plain(_without_roles(text.split("\n\n")[0])).rstrip(".")))
+    return table(("package", "content"), *rows)
+
+
+def _without_roles(text: str) -> str:
+    """Return a docstring in which names have no roles."""
+    return re.sub(r":\w+:`~?([\w.]+)`", r"``\1``", text)
+
+
+def with_block(name: str, block: str) -> str:
+    """Return a page with a block in place of the part of it that is made."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    begin, _, rest = text.partition("-->\n")
+    return f"{begin}-->\n\n{block}\n\n<!-- End of what is made. -->{rest.partition('<!-- End of what is made. -->')[2]}"
+
+
 PAGES = {
     "reference-files.md": files_page,
     "reference-cli.md": cli_page,
@@ -493,6 +590,9 @@ PAGES = {
     "metrics.md": metrics_page,
     "generators.md": generators_page,
     "policies.md": policies_page,
+    "reasons.md": reasons_page,
+    "architecture.md": lambda: with_block("architecture.md", packages()),
+    "mathematics/tolerances.md": lambda: with_block("mathematics/tolerances.md", constants()),
 }
 
 

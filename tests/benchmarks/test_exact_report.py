@@ -22,7 +22,7 @@ from exact_report import (
 
 
 def row(**known):
-    """Return a proven sample of 100 s that took 1 s, but for what is given."""
+    """Return a proved sample of 100 s that took 1 s, but for what is given."""
     usual = {"instance": "a", "instance_sha256": "a", "slot": 50, "method": "portfolio", "work": "slots"}
     solved = {"status": "optimal", "time": 1.0, "limit": 60.0, "objective": 100.0, "lower_bound": 100.0, "memory": 50.0}
     return usual | solved | known
@@ -62,10 +62,10 @@ def test_a_killed_sample_makes_every_figure_worse_but_memory():
 
 def test_a_target_says_what_is_missed_and_by_how_much():
     target = Target(share_proven=1.0, median=0.5, percentile95=5.0, worst_gap=0.01, overrun=1.0)
-    # Three of four are proven; the median is the second of 1, 1, 1 and 60.5 s.
+    # Three of four are proved; the median is the second of 1, 1, 1 and 60.5 s.
     misses = target.misses(measures([row(), row(), row(), open_row(memory=2500.0)]))
     assert misses == [
-        "75 % proven, not 100 %",
+        "75 % proved, not 100 %",
         "median 1 s, not 0.5 s",
         "95th percentile 60.5 s, not 5 s",
         "worst gap 2 %, not 1 %",
@@ -108,15 +108,15 @@ def test_a_crash_is_in_no_pair_and_a_weaker_bound_is_counted():
 def test_fewer_proofs_than_those_of_the_other_are_missed_however_fast_they_were():
     rows = [row(), row(method="peer"), open_row(slot=5), row(slot=5, method="peer", time=50.0, lower_bound=98.0)]
     comparison = Comparison("peer", never_weaker=True, never_fewer=True)
-    assert comparison.sentence == "beside peer: never a weaker bound, as many proven"
-    assert comparison.misses(pairs(rows, "portfolio", "peer")) == ["1 proven, not 2"]
+    assert comparison.sentence == "compared with peer: never a weaker bound, as many proved"
+    assert comparison.misses(pairs(rows, "portfolio", "peer")) == ["1 proved, not 2"]
     assert comparison.misses(pairs(rows[:2], "portfolio", "peer")) == []
 
 
 def test_each_instance_that_takes_longer_than_the_other_allows_is_missed():
     rows = [row(time=2.5), row(method="peer", time=1.0), row(slot=5, time=2.6), row(slot=5, method="peer", time=1.0)]
     comparison = Comparison("peer", never_slower=MostTime(2.0, 0.5))
-    assert comparison.sentence == "beside peer: never slower than 2 times and 0.5 s"
+    assert comparison.sentence == "compared with peer: never slower than 2 times and 0.5 s"
     assert comparison.misses(pairs(rows, "portfolio", "peer")) == ["slower than that on 1 of 2"]
     assert comparison.misses(pairs(rows[:2], "portfolio", "peer")) == []
 
@@ -124,7 +124,7 @@ def test_each_instance_that_takes_longer_than_the_other_allows_is_missed():
 def test_a_row_may_have_a_target_of_its_own_beside_that_of_a_comparison():
     found = pairs([row(), row(method="peer")], "portfolio", "peer")
     line = Line("work", "portfolio", 1, [row()], Target(share_proven=1.0), Comparison("peer", never_fewer=True), found)
-    assert line.cells()[2] == "100 % proven; beside peer: as many proven"
+    assert line.cells()[2] == "100 % proved; compared with peer: as many proved"
     assert line.cells()[-1] == "reached"
 
 

@@ -191,13 +191,18 @@ def test_the_page_of_results_has_what_was_made_and_the_rest_is_deleted(tmp_path:
     ]
     (results / "limits.csv").write_text("\n".join(rows), encoding="utf-8")
     page_of_results = tmp_path / "results.md"
-    page_of_results.write_text("# Results\n\nText.\n\n## Figures\n\nformer\n", encoding="utf-8")
+    page_of_results.write_text(
+        "# Results\n\nText.\n\n## Figures\n\n<!-- Made by `python benchmarks/run_all.py`. -->\n\nformer\n",
+        encoding="utf-8",
+    )
     pages = [one for one in PAGES if one.name in ("limits", "rigid")]
     record.pages["limits"] = run_all.Made(pages[1].sizes[0].text, 1.0, done=True)
     record.pages["rigid"] = run_all.Made(pages[0].sizes[0].text, 1.0)
     run_all.finish(pages, record, results, page_of_results)
     text = page_of_results.read_text(encoding="utf-8")
-    assert text.startswith("# Results\n\nText.\n\n## Figures\n\ncoalloc ")
+    assert text.startswith(
+        "# Results\n\nText.\n\n## Figures\n\n<!-- Made by `python benchmarks/run_all.py`. -->\n\ncoalloc "
+    )
     assert "\n\n### Proofs and gaps\n\n| question |" in text
     assert "former" not in text
     line = "| Do limits of 0.1 s hold? | 1 of 2, on 8 to 20 jobs | 2 solves | [limits](results/limits.md) |"

@@ -1,1 +1,1 @@
-"""Backends that solve a model: HiGHS, another solver of Pyomo, CP-SAT in a process of its own."""
+"""HiGHS, other solvers of Pyomo, CP-SAT and Pumpkin."""

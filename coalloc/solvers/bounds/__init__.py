@@ -1,1 +1,1 @@
-"""Lower bounds: simple ones, area, feasible sets by column generation, branching on speed levels, energy."""
+"""Lower bounds: work, area, feasible-set LP, processor patterns, speed levels, costs."""

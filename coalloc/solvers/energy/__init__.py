@@ -1,1 +1,1 @@
-"""Solves that minimise energy, with their bounds and searches."""
+"""Least energy, with its bounds and searches."""

@@ -1,1 +1,1 @@
-"""Solves of one package (PAS): all jobs start together."""
+"""Packages of jobs that start together (PAS), with their bounds and searches."""

@@ -1,1 +1,1 @@
-"""Searches for schedules: beam search, annealing, branch and bound."""
+"""Beam search, annealing, deadline-feasibility search, branch and bound over running sets."""

@@ -1,1 +1,1 @@
-"""Searches and bounds of special cases: one node per cluster, jobs of one task."""
+"""Special cases: bin packing, unrelated machines."""
