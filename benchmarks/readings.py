@@ -28,7 +28,7 @@ from coalloc.documents.storage import write_atomically
 from coalloc.instance import CoallocError
 from coalloc.studies.interruption import Interrupted
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = Path(__file__).resolve().parent / "readings"
 SAMPLES = 20
 COLUMNS = ("reading", "claim", "value", "low", "high", "samples", "verdict", "correlation", "error")
 DIGITS = 6
@@ -41,19 +41,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the sources asked for, write their tables and the page; return the exit code."""
     options = _parser().parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
+    page = options.output / "README.md"
     try:
         if not options.again:
             if options.data is None:
                 raise CoallocError("--data: the folder of the inputs is needed to run anything")
             _run(options)
+        made_by = made_again(page) if options.again else code_sentence(("python",))
+        write_atomically(page, "\n".join(page_of(options.output, made_by)) + "\n")
     except Interrupted:
         print("interrupted; run again to go on", file=sys.stderr)
         return 130
     except CoallocError as error:
         print(error, file=sys.stderr)
         return 2
-    page = options.output / "readings.md"
-    write_atomically(page, "\n".join(page_of(options.output)) + "\n")
     print(f"wrote {page}")
     return 0
 
@@ -73,7 +74,7 @@ def _judged(source: Source, place: Place, samples: int, reading: Reading) -> Jud
 
 
 def _table(source: Source, folder: Path) -> Path:
-    return folder / f"readings-{source.name}.csv"
+    return folder / f"{source.name}.csv"
 
 
 def rows_of(source: Source, reading: Reading, judged: Judged) -> Iterator[Row]:
@@ -107,15 +108,25 @@ def name_of(factors: Sequence[Factor], reading: Reading) -> str:
 # ------------------------------------------------------------------------------ page
 
 
-def page_of(folder: Path) -> Iterator[str]:
+def made_again(page: Path) -> str:
+    """Return whose code made the tables, as the page says that is written again."""
+    if not page.is_file():
+        raise CoallocError(f"--again: there is no {page}")
+    return page.read_text().split("\n")[2].partition(". Made by ")[0]
+
+
+def page_of(folder: Path, made_by: str) -> Iterator[str]:
     """Yield the lines of the page, with the sources that have a table."""
     yield "# Readings of the sources"
     yield ""
-    yield f"{code_sentence(('python',))}. Made by `python benchmarks/readings.py --data DIR`."
+    yield f"{made_by}. Made by `python benchmarks/readings.py --data DIR`, which resumes."
     yield ""
     yield "A reading is called by the levels in which it differs from ours. Brackets: 95 % intervals (ranks, coverages:"
     yield "bootstrap over weeks). *yes*, *no*: the whole interval is on that side of the claim. *correlation*: mean of"
     yield "Spearman's with each printed table; *error*: mean of |here - printed| over the larger of the two."
+    missing = [f"`{source.name}`" for source in SOURCES if not _table(source, folder).is_file()]
+    if missing:
+        yield from ("", f"Not run: {', '.join(missing)}; `--data DIR {missing[0].strip('`')}` runs one.")
     for source in SOURCES:
         if _table(source, folder).is_file():
             yield from source_lines(source, pd.read_csv(_table(source, folder)))
@@ -129,14 +140,18 @@ def source_lines(source: Source, table: pd.DataFrame) -> Iterator[str]:
     yield from ("", f"## {source.title}", "")
     ours = "; ".join(base(source.factors).values())
     yield f"`{source.name}`: {len(readings)} readings, {number} {source.samples}. Ours: {ours}."
+    left = [f.name for f in source.factors if not any(level in name for name in readings for level in f.levels[1:])]
+    if left:
+        yield f"Not varied: {', '.join(left)}; `--data DIR {source.name}` varies all."
     yield ""
     agree = best(scores(printed))
-    heads = ("claim", "confirmed", "not", "undecided", "the best agreeing readings say")
-    yield markdown(Table.of(heads, [_verdict(claim, claims, agree) for claim in source.claims]))
+    heads = ("", "claim", "confirmed", "not", "undecided", "the best agreeing readings say")
+    lines = [(str(n), *_verdict(claim, claims, agree)) for n, claim in enumerate(source.claims, start=1)]
+    yield markdown(Table.of(heads, lines))
     yield ""
     yield f"Best agreement: {', '.join(agree)}." if agree else "The source prints no numbers to compare with."
     yield ""
-    heads = ("reading", *(claim.says for claim in source.claims), "correlation", "error")
+    heads = ("reading", *(f"claim {n}" for n in range(1, len(source.claims) + 1)), "correlation", "error")
     yield markdown(Table.of(heads, [tuple(_cells(name, claims, printed)) for name in readings]))
 
 

@@ -361,8 +361,17 @@ def estimated(instance: Instance, estimates: str, seed: int) -> Instance:
     )
 
 
+def committed_cisne(reading: Reading) -> pd.DataFrame | None:
+    """Return the committed runs of the study of Table 1 where the reading is that of the study."""
+    is_ours = (reading["run times"], reading["estimates"]) == ("by model", "exact estimates")
+    return pd.read_csv(HERE / "cisne" / "results" / "scenarios.csv") if is_ours else None
+
+
 def judge_cisne(reading: Reading, place: Place, seeds: int) -> Judged:
-    found = runs(cisne_sample, place, seeds, times=reading["run times"], estimates=reading["estimates"])
+    found = committed_cisne(reading)
+    if found is None or found["seed"].nunique() != seeds:
+        found = runs(cisne_sample, place, seeds, times=reading["run times"], estimates=reading["estimates"])
+    found = found.sort_values("seed", kind="stable")
     array = found[list(RUN_METRICS)].to_numpy(dtype=float).reshape(seeds, 3, 3, len(MIXES), len(RUN_METRICS))
     values = sharing_claims.VALUES[STABILITY[reading["stability"]]]
     spreads = sharing_claims.printed if reading["stability"] == "V as printed" else sharing_claims.relative_to_scenarios

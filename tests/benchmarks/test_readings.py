@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from readings import OURS, name_of, rows_of, scores
+from readings import OURS, name_of, rows_of, scores, source_lines
 from readings_das2 import jobs_of
 from readings_design import NO, OPEN, YES, Claim, Factor, Judged, Printed, best, design
 from readings_sources import SOURCES, by_application, estimated, pas_rows, queue_rows, without_startups
@@ -73,6 +73,20 @@ def test_rows_of_a_reading_are_scored_again():
     judged = Judged([found(1.0)] * len(source.claims), [Printed("p", (1.0, 2.0, 3.0), (1.0, 2.0, 6.0))])
     table = pd.DataFrame(list(rows_of(source, {f.name: f.levels[1] for f in source.factors}, judged)))
     assert scores(table[table["claim"] == "p"]) == {table["reading"][0]: (1.0, pytest.approx(1 / 6, rel=1e-5))}
+
+
+def test_the_page_counts_readings_and_names_what_the_best_say():
+    source = SOURCES[0]  # four claims; factors links, shares and sizes
+    levels = [factor.levels for factor in source.factors]
+    names = [factor.name for factor in source.factors]
+    ours, narrow = (dict(zip(names, (levels[0][k], levels[1][0], levels[2][0]), strict=True)) for k in (0, 1))
+    judged = [Judged([found(v)] * 4, [Printed("p", (10.0,), (h,))]) for v, h in ((5.0, 20.0), (-5.0, 11.0))]
+    rows = [row for r, j in zip((ours, narrow), judged, strict=True) for row in rows_of(source, r, j)]
+    text = "\n".join(source_lines(source, pd.DataFrame(rows)))
+    assert f"| 1 | {source.claims[0].says} | 1 of 2 | 1 | 0 | no |" in text  # the second reading agrees better
+    assert f"Best agreement: {levels[0][1]}." in text
+    assert "Not varied: shares, sizes;" in text
+    assert "| ours | 5 (4 to 6) yes |" in text
 
 
 def test_every_source_has_levels_and_one_bound_per_claim():
