@@ -1,4 +1,4 @@
-"""The tables and figures of the PCBE experiments, with the published meter and with idle power from the start.
+"""The tables and figures of the PCBE experiments, with the published energy model and with idle power from the start.
 
 Files of an experiment are in a folder of ``--data``: ``energy_1`` to ``energy_4``, ``edp_1`` to ``edp_4`` and ``kit``
 (with ``slices``), each with ``platform.json`` and ``workload.json``; ``Results.csv``, where it is there, holds the
@@ -67,7 +67,7 @@ def best(values: Mapping[str, Value], quantity: str, meter: str) -> tuple[list[s
 
 
 def verdict(label: str, values: Mapping[str, Value], quantity: str) -> str:
-    """Return in words who is best with each meter, and whether that changes."""
+    """Return in words who is best with each energy model, and whether that changes."""
     (was, margin), (now, corrected) = (best(values, quantity, meter) for meter in METERS)
     same = "still" if was == now else "now"
     return (
@@ -77,10 +77,10 @@ def verdict(label: str, values: Mapping[str, Value], quantity: str) -> str:
 
 
 def comparison_table(data: Path, criterion: str, title: str, unit: str) -> Iterator[str]:
-    """Yield the lines of Table 5.1 or 5.2 with both meters, and the verdicts."""
+    """Yield the lines of Table 5.1 or 5.2 with both energy models, and the verdicts."""
     rows = {number: comparison(data, criterion, number) for number in range(1, 5)}
     for meter, idle in METERS.items():
-        yield from ("", f"## {title}, {meter} meter (idle {idle}), {unit}", "")
+        yield from ("", f"## {title}, {meter} energy model (idle {idle}), {unit}", "")
         yield "| test | " + " | ".join(NAMES[column] for column in COMPARED) + " | largest deviation |"
         yield "|---|" + "---|" * (len(COMPARED) + 1)
         for number, row in rows.items():
@@ -109,8 +109,8 @@ def counted(rows: Sequence[Mapping[str, Value]], quantity: str) -> str:
     """Return in how many rows PCBE with high jobs to low nodes, the choice of the source, is best."""
     wins = [sum(NAMES["1 0"] in best(row, quantity, meter)[0] for row in rows) for meter in METERS]
     return (
-        f"- {NAMES['1 0']} has the least {quantity} in {wins[0]} of these {len(rows)} tests with the published meter, "
-        f"in {wins[1]} with the corrected one."
+        f"- {NAMES['1 0']} has the least {quantity} in {wins[0]} of these {len(rows)} tests with the published energy "
+        f"model, in {wins[1]} with the corrected one."
     )
 
 
@@ -128,13 +128,13 @@ def large_experiment(data: Path) -> dict[str, Value] | None:
 
 
 def scaling_table(data: Path) -> Iterator[str]:
-    """Yield the lines of Table 5.3 with both meters, the verdicts, and those of the slices."""
+    """Yield the lines of Table 5.3 with both energy models, the verdicts, and those of the slices."""
     yield from ("", "## Table 5.3: the large experiment", "")
     values = large_experiment(data)
     if values is None:
         yield "absent"
         return
-    yield "| quantity | meter | " + " | ".join(NAMES.get(column, column) for column in SCALED) + " |"
+    yield "| quantity | energy model | " + " | ".join(NAMES.get(column, column) for column in SCALED) + " |"
     yield "|---|---|" + "---|" * len(SCALED)
     yield "| makespan, s | - | " + " | ".join(f"{values[column].makespan:.6g}" for column in SCALED) + " |"
     for quantity, unit in (("energy", "J"), ("edp", "J s")):
@@ -210,7 +210,7 @@ FIGURES = ("5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "5.8", "5.9", "5.10"
 def figure_lines(drawn: Mapping[str, Path]) -> Iterator[str]:
     """Yield the pictures, and which there are no files for."""
     yield from ("", "## Figures", "")
-    yield "Bars and dots: published meter. Dashes: idle power from the start."
+    yield "Bars and dots: published energy model. Dashes: idle power from the start."
     for number, path in sorted(drawn.items(), key=lambda one: FIGURES.index(one[0])):
         yield from ("", f"![Figure {number}]({path.name})")
     absent = [number for number in FIGURES if number not in drawn]

@@ -1,6 +1,6 @@
 """The figures of chapter 5 of PCBE: bars of the tests and of the large experiment, and dots by slice.
 
-Bars and dots are values with the published meter; a dash across a bar is the value with idle power from the start.
+Bars and dots are values with the published energy model; a dash across a bar: with idle power from the start.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def draw_policies(title: str, values: Mapping[str, Value], path: Path) -> Path:
 
 
 def draw_slices(title: str, slices: Mapping[int, Mapping[str, Value]], quantity: str, path: Path) -> Path:
-    """Draw Figure 5.9, 5.10 or 5.11: a dot for each policy and slice, with both meters where they differ."""
+    """Draw Figure 5.9, 5.10 or 5.11: a dot for each policy and slice, with both energy models where they differ."""
     meters = [PUBLISHED] if quantity == "makespan" else list(METERS)
     figure = Figure((9.6, 3.6 if len(meters) == 1 else 5.6), layout="constrained")
     sheet = list(figure.subplots(len(meters), 1, sharex=True, squeeze=False)[:, 0])
@@ -92,7 +92,7 @@ def draw_slices(title: str, slices: Mapping[int, Mapping[str, Value]], quantity:
             marker = MARKERS.get(column, "s")
             hollow = {} if marker in "x_|" else {"markerfacecolor": "none"}
             axes.plot(list(slices), heights, marker, ms=8, color=COLOURS[column], label=NAMES.get(column), **hollow)
-        axes.set_title("" if len(meters) == 1 else f"{meter} meter (idle {METERS[meter]})", fontsize=9)
+        axes.set_title("" if len(meters) == 1 else f"{meter} energy model (idle {METERS[meter]})", fontsize=9)
         axes.set_ylim(0.0, 1.08 * axes.dataLim.y1)
     sheet[-1].set_xlabel("slice")
     sheet[-1].xaxis.set_major_locator(MaxNLocator(integer=True))

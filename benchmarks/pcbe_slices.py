@@ -1,6 +1,6 @@
 """Section 5.3.2 of PCBE: the large experiment in 20 slices, each by itself, and what the text says of them.
 
-A claim is judged on the slices whose files are at hand, with the published meter and with idle power from the start.
+A claim is judged on the slices whose files are at hand, with the published and the corrected energy model.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _judged(claim: Claim, slices: Slices) -> Iterator[str]:
     text += f"{_listed(claim.slices)}. "
     for meter in METERS if claim.quantity != "makespan" else ["published"]:
         found = [f"{100.0 * saving(slices[n], claim.quantity, meter):.1f} % in slice {n}" for n in at_hand]
-        name = f"With the {meter} meter " if claim.quantity != "makespan" else "Found: "
+        name = f"With the {meter} energy model " if claim.quantity != "makespan" else "Found: "
         text += f"{name}{_listed(found) or 'none of these is at hand'}; "
         rest = [n for n in slices if n not in claim.slices and abs(saving(slices[n], claim.quantity, meter)) > SHOWN]
         others = [f"{100.0 * saving(slices[n], claim.quantity, meter):.1f} % in slice {n}" for n in rest]
@@ -134,7 +134,7 @@ def _of_heuristics(slices: Slices) -> Iterator[str]:
         against = {n: saving(values, "energy", meter, HEURISTICS) for n, values in slices.items()}
         most, least = max(against, key=against.__getitem__), min(against, key=against.__getitem__)
         yield (
-            f"- {meter} meter: FCFS, which the source calls the best heuristic, takes least energy of them in "
+            f"- {meter} energy model: FCFS, which the source calls the best heuristic, takes least energy of them in "
             f"{len(first)} of {len(slices)} slices. Against the best one PCBE for energy saves at most "
             f"{100.0 * against[most]:.1f} % (slice {most}), and {_least(against[least], least)}."
         )
@@ -152,9 +152,9 @@ def _of_others(slices: Slices) -> Iterator[str]:
         spreads = {n: _spread(values, "energy", meter, ODD) for n, values in slices.items()}
         near = [n for n, spread in spreads.items() if spread <= SIMILAR]
         yield (
-            f'- {meter} meter: without "{NAMES[ODD]}" all policies are within {100 * SIMILAR:g} % of each other in '
-            f"energy in {len(near)} of {len(slices)} slices (the source: very similar in most); the largest difference "
-            f"is {100.0 * max(spreads.values()):.1f} %."
+            f'- {meter} energy model: without "{NAMES[ODD]}" all policies are within {100 * SIMILAR:g} % of each other '
+            f"in energy in {len(near)} of {len(slices)} slices (the source: very similar in most); the largest "
+            f"difference is {100.0 * max(spreads.values()):.1f} %."
         )
     differ = [n for n, values in slices.items() if _spread(values, "makespan", "published") > 1e-6]
     yield (

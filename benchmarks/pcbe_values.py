@@ -1,4 +1,4 @@
-"""What the policies of the PCBE experiments take, with the published meter and with idle power from the start."""
+"""What the policies of the PCBE experiments take, with the published and the corrected energy model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import coalloc
 from coalloc import Instance
 
 METERS = {"published": "from-first-use", "corrected": "always"}
-"""Value of ``idle`` of each meter."""
+"""Value of ``idle`` of each energy model."""
 
 ORDERS = {"0": "low-first", "1": "high-first"}
 NODE_LISTS = {
@@ -47,7 +47,7 @@ TIE = 1e-9
 
 @dataclass(frozen=True)
 class Value:
-    """What one policy takes on one workload: s, J, and J s, with each of the two meters."""
+    """What one policy takes on one workload: s, J, and J s, with each of the two energy models."""
 
     makespan: float
     energy: Mapping[str, float]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sharing_experiment import experiment, rows_of, run
-from sharing_report import write
+from sharing_report import write, write_again
 
 from coalloc.instance import CoallocError
 
@@ -30,10 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"there is no study {unknown[0]!r}; there are {', '.join(wanted.studies)}", file=sys.stderr)
         return 2
     try:
-        if not options.report and not run(wanted, names, options.store, options.jobs):
+        if not (options.report or options.again) and not run(wanted, names, options.store, options.jobs):
             print("interrupted; run again to go on", file=sys.stderr)
             return 130
         for name in names:
+            if options.again:
+                print(*(f"wrote {path}" for path in write_again(wanted, name, options.output)), sep="\n")
+                continue
             for path in write(wanted, name, rows_of(wanted, name, options.store), options.output):
                 print(f"wrote {path}")
     except CoallocError as error:
@@ -48,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, help="seeds 0, 1, ... instead of those of the specification")
     parser.add_argument("--jobs", type=int, default=1, help="samples at a time, each in a process (default 1)")
     parser.add_argument("--report", action="store_true", help="run nothing, write what the store has")
+    parser.add_argument("--again", action="store_true", help="run nothing, write pages and figures from the CSV files")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of tables and figures")
     parser.add_argument("--store", type=Path, default=RESULTS / "cisne.sqlite", help="where samples are kept")
     return parser

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from coalloc.bench.outcomes import Row
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
+from coalloc.instance import CoallocError
 from coalloc.measures.intervals import ConfidenceInterval, mean_interval
 from coalloc.plot.pictures import write_figure
 
@@ -71,10 +73,28 @@ def write(experiment: Experiment, name: str, rows: Sequence[Row], folder: Path) 
     """Write the files of a study and return their paths."""
     results = results_of(experiment, name, rows)
     folder.mkdir(parents=True, exist_ok=True)
-    page, table = folder / f"{name}.md", folder / f"{name}.csv"
+    table = folder / f"{name}.csv"
     write_atomically(table, csv_of(list(results.runs.columns), records(results)))
-    write_atomically(page, "\n".join(page_of(experiment, results)) + "\n")
-    paths = [page, table]
+    page, *pictures = write_page(experiment, results, code_sentence([]), folder)
+    return [page, table, *pictures]
+
+
+def write_again(experiment: Experiment, name: str, folder: Path) -> list[Path]:
+    """Write the page and the figures anew from the table of runs; the page says still whose code made these."""
+    page, table = folder / f"{name}.md", folder / f"{name}.csv"
+    if not (page.is_file() and table.is_file()):
+        raise CoallocError(f"{folder} has no {page.name} and {table.name} to write the page again")
+    runs = pd.read_csv(table)
+    study = replace(experiment.studies[name], seeds=int(runs["seed"].nunique()))
+    made_by = page.read_text().partition(" seeds; ")[2].partition(".\nEvery run")[0]
+    return write_page(experiment, Results(study, experiment.mixes, runs), made_by, folder)
+
+
+def write_page(experiment: Experiment, results: Results, made_by: str, folder: Path) -> list[Path]:
+    """Write the page and the figures; return their paths."""
+    name = results.study.name
+    paths = [folder / f"{name}.md"]
+    write_atomically(paths[0], "\n".join(page_of(experiment, results, made_by)) + "\n")
     for suffix, draw in FIGURES.get(name, {"": sweep}).items():
         paths.append(folder / f"{name}{suffix}.png")
         write_figure(draw(results), paths[-1])
@@ -93,14 +113,14 @@ def _cell(value: object) -> object:
     return "" if math.isnan(value) else f"{value:.10g}"
 
 
-def page_of(experiment: Experiment, results: Results) -> Iterator[str]:
+def page_of(experiment: Experiment, results: Results, made_by: str) -> Iterator[str]:
     """Yield the lines of the page of a study."""
     study = results.study
     yield f"# {experiment.title}: {study.name.replace('_', ' ')}"
     yield ""
-    yield f"Made with `python benchmarks/cisne/run.py {study.name}`. {study.seeds} seeds; {code_sentence([])}."
+    yield f"Made with `python benchmarks/cisne/run.py {study.name}`. {study.seeds} seeds; {made_by}."
     yield f"Every run is in [{study.name}.csv]({study.name}.csv); [README](../README.md) says what follows. Intervals:"
-    yield "95 %, by bootstrap over seeds. What is not here is as in [generators](../../../docs/generators.md#cisne):"
+    yield "95 %, over seeds. What is not here is as in [generators](../../../docs/generators.md#cisne):"
     yield ", ".join(f"`{key}` {' '.join(map(str, values))}" for key, values in study.grid.items()) + "."
     if study.name == SCENARIOS:
         yield from ("", "## What the text says, and what comes out", "", claims_table(scenario_claims(results)))

@@ -1,8 +1,7 @@
 """What of the grid study is run: two grids, three meanings of speed, boards of other sizes, bounds of each week.
 
-Weeks are merged from the traces as the specifications in this folder say, and never written. Runs are those of
-:func:`coalloc.studies.grid_study`, kept as they end; the table of a scenario has them all, and is what everything else
-reads.
+Weeks are merged from the traces as the specifications in this folder say. All strategies run on a week in one process,
+as :func:`coalloc.studies.grid_study` runs each; weeks are kept as they end. The table of a scenario has all runs.
 """
 
 from __future__ import annotations
@@ -10,17 +9,27 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 import coalloc
-from coalloc import Instance
+from coalloc import CoallocError, Instance
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Outcome, Row, is_failed
+from coalloc.bench.running import BenchProgress, outcomes_of, run_calls
 from coalloc.bench.tables import csv_of
+from coalloc.bench.workers import LocalWorkers
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.toml import load_toml
+from coalloc.instance.files import instance_hash
+from coalloc.rules.brokering import STRATEGIES
+from coalloc.studies.grid import run_strategy
+from coalloc.studies.interruption import Interrupted
 
 HERE = Path(__file__).resolve().parent
 GRIDS = ("grid1", "grid2")
@@ -49,6 +58,10 @@ COLUMNS = (
 """Columns of the table of runs; docs/grid.md defines them."""
 WEEKLY = ("week", "energy_bound", "startup_energy", "startups")
 """What the week takes at least with power management, J; what the start-ups of ``BEST`` take of it, J; how many."""
+TIME_LIMIT = 7200.0
+"""Seconds after which a week is killed: far more than any takes."""
+DEFAULTS = {"local": "easy", "working": "total", "seed": 0}
+"""Options of a run."""
 DIGITS = 10
 """Of the numbers in a table: what is beyond is rounding."""
 
@@ -93,18 +106,46 @@ def with_boards(week: Instance, cores: int) -> Instance:
 def run(scenario: Scenario, traces: Path, number: int, store: Path, processes: int) -> pd.DataFrame:
     """Run what the store lacks of a scenario and return the table of all of it, a row per run."""
     weeks = weeks_of(scenario, traces, number)
-    store.parent.mkdir(parents=True, exist_ok=True)
-
-    def study(weeks: Sequence[Instance], strategies: Sequence[str] | None, always_on: Sequence[str]) -> pd.DataFrame:
-        return coalloc.studies.grid_study(
-            weeks, strategies, always_on=always_on, store=store, processes=processes, progress=_say
-        )
-
-    parts = [study(weeks, None, ALWAYS_ON).assign(cores_per_board=AS_BUILT)]
+    parts = [studied(weeks, tuple(STRATEGIES), ALWAYS_ON, store, processes).assign(cores_per_board=AS_BUILT)]
     for cores in CORES_PER_BOARD:
         others = [with_boards(week, cores) for week in weeks]
-        parts.append(study(others, [BEST], [BEST]).assign(cores_per_board=cores))
+        parts.append(studied(others, (BEST,), (BEST,), store, processes).assign(cores_per_board=cores))
     return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+
+
+def studied(
+    weeks: Sequence[Instance], strategies: Sequence[str], always_on: Sequence[str], store: Path, processes: int
+) -> pd.DataFrame:
+    """Return a row for each strategy and week, after running the weeks that the store lacks."""
+    asked = {"strategies": list(strategies), "always_on": list(always_on)}
+    with tempfile.TemporaryDirectory() as folder:
+        calls = []
+        for number, week in enumerate(weeks):
+            path = Path(folder) / f"{number}.json"
+            coalloc.write_instance(week, path)
+            given = {"week": instance_hash(week)}
+            calls.append(Call(of_week, asked, TIME_LIMIT, given=given, local={"path": str(path)}))
+        store.parent.mkdir(parents=True, exist_ok=True)
+        done = run_calls(calls, store, functools.partial(LocalWorkers, processes), _say)
+        outcomes = [outcome for outcome in outcomes_of(calls, store) if outcome]
+    failed = [outcome["message"] for outcome in outcomes if is_failed(outcome)]
+    if failed:
+        raise CoallocError(f"{len(failed)} of {len(calls)} weeks failed, the first: {failed[0]}")
+    if done.is_interrupted:
+        raise Interrupted(pd.DataFrame(), [])
+    return pd.DataFrame([row for outcome in outcomes for row in outcome["rows"]])
+
+
+def of_week(argument: Mapping[str, Any]) -> Row:
+    """Return a row for each strategy on a week."""
+    week = coalloc.read_instance(argument["path"])
+    rows = []
+    for power_management, names in ((True, argument["strategies"]), (False, argument["always_on"])):
+        for name in names:
+            options = {**DEFAULTS, "strategy": name, "power_management": power_management}
+            known = {"week": week.name, "strategy": name, "power_management": power_management, "jobs": len(week.jobs)}
+            rows.append({**known, **run_strategy(options, week)["metrics"]})
+    return {"status": "done", "rows": rows}
 
 
 def weekly(scenario: Scenario, traces: Path, number: int) -> pd.DataFrame:
@@ -130,5 +171,5 @@ def _records(table: pd.DataFrame) -> Iterator[dict[str, object]]:
         yield {str(name): f"{cell:.{DIGITS}g}" if isinstance(cell, float) else cell for name, cell in row.items()}
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+def _say(_call: Call, _outcome: Outcome, progress: BenchProgress) -> None:
+    print(progress, file=sys.stderr, flush=True)

@@ -207,7 +207,7 @@ WORKLOAD_PANELS = (
     ("makespan", 1e-6, "makespan, 10$^6$ s"),
     ("utilization", 100.0, "utilization, %"),
     ("execution_slowdown", 100.0, "execution slowdown, %"),
-    ("above_bound", 100.0, "makespan above what is proved, %"),
+    ("above_bound", 100.0, "makespan above lower bound, %"),
 )
 
 
@@ -235,20 +235,20 @@ def workload_panels(axes: Sequence[Axes], results: Results, strategies: Sequence
 
 
 def oas_slots(results: Results) -> Figure:
-    """Figures 3.14 to 3.17: what slots of OAS cost, from 15 to 250 % of the mean base time."""
+    """Figures 3.14 to 3.17: what slots of OAS cost, from 15 to 250 % of the mean reference run time."""
     figure, (quality, usage, parts, slowdown) = new_figure(11.0, 7.5, columns=2, rows=2)
     makespans_over_slots(quality, results)
     title(quality, "Makespan (Figure 3.14)")
     kept = results.slots[results.slots["starts"] == "keep"]
     for ax, metric, text in ((usage, "utilization", "utilization, %"), (slowdown, "execution_slowdown", "slowdown, %")):
         line_over_slots(ax, results, 100.0 * slot_metric(kept, results, metric), "", 1)
-        label(ax, "slot, % of the mean base time", text)
+        label(ax, "slot, % of the mean reference run time", text)
     title(usage, "Utilization, starts kept (Figure 3.15)")
     title(slowdown, "Execution slowdown (Figure 3.17)")
     for number, metric in enumerate(("response_mean", "wait_mean", "execution_mean")):
         line_over_slots(parts, results, 1e-6 * slot_metric(kept, results, metric), metric.removesuffix("_mean"), number)
     title(parts, "Response and its parts, starts kept (Figure 3.16)")
-    label(parts, "slot, % of the mean base time", "mean, 10$^6$ s")
+    label(parts, "slot, % of the mean reference run time", "mean, 10$^6$ s")
     parts.set_ylim(bottom=0.0)
     parts.legend(frameon=False, fontsize=8, ncols=3)
     return figure
@@ -257,11 +257,11 @@ def oas_slots(results: Results) -> Figure:
 def makespans_over_slots(ax: Axes, results: Results) -> None:
     """Draw how far makespans of OAS are above what is proved in continuous time, by slot."""
     optimum = results.runs[results.runs["strategy"] == OPTIMUM].set_index([*results.point, "seed"])["bound"]
-    lines = (("slotted", "as slotted"), ("keep", "starts kept, real ends"), ("left", "starts moved left"))
+    lines = (("slotted", "slotted"), ("keep", "replayed, starts kept"), ("left", "left-shifted"))
     for number, (column, text) in enumerate(lines):
         above = 100.0 * (slot_makespans(results, column).div(optimum, axis=0) - 1.0)
         line_over_slots(ax, results, above, text, number)
-    label(ax, "slot, % of the mean base time", "above what is proved, %")
+    label(ax, "slot, % of the mean reference run time", "above lower bound, %")
     ax.legend(frameon=False, fontsize=8)
 
 
@@ -290,7 +290,7 @@ def oas_spread(results: Results) -> Figure:
         ax.set_xticks(range(len(spreads)), spreads)
         ax.grid(visible=False, axis="x")
         title(ax, f"Optimum against {text}")
-        label(ax, "spread of base times", "makespan saved, %" if ax is axes[0] else "")
+        label(ax, "distribution of reference run times", "makespan saved, %" if ax is axes[0] else "")
     same_scale(axes, from_zero=True)
     for ax in axes:
         ax.set_ylim(0.0, 35.0)
@@ -318,7 +318,7 @@ def slots_and_time(results: Results) -> Figure:
     effort.plot(median.index, median, linestyle="--", label="median", **series_style(1))
     effort.set_ylim(bottom=0.0)
     title(effort, "Solve")
-    label(effort, "slot, % of the mean base time", "processor time, ms")
+    label(effort, "slot, % of the mean reference run time", "processor time, ms")
     effort.legend(frameon=False, fontsize=8)
     return figure
 
@@ -376,7 +376,7 @@ def mesd_nodes(results: Results) -> Figure:
         hours = np.mean(rows["busy"].tolist(), axis=0) / 3600.0
         style = ("-", "--", ":")[number]
         nodes.plot(np.arange(1, len(hours) + 1), hours, style, color=colour, linewidth=1.2, label=strategy)
-    title(histogram, "The 5,000 jobs of longest base time (Figure 3.32)")
+    title(histogram, "The 5,000 jobs of longest reference run time (Figure 3.32)")
     label(histogram, "execution slowdown, % (outer classes: and beyond)", "jobs, mean of the runs")
     title(nodes, "Time that each node worked (Figure 3.33)")
     label(nodes, "nodes, the slowest first", "hours, mean of the runs")
@@ -384,7 +384,7 @@ def mesd_nodes(results: Results) -> Figure:
         nodes.axvline(border, color=palette.MUTED, linewidth=0.7, linestyle="--")
     nodes.set_ylim(bottom=0.0, top=nodes.get_ylim()[1] * 1.12)
     for middle, power in zip((30, 90, 150, 210), ("1.0", "1.0", "1.5", "2.0"), strict=True):
-        nodes.text(middle, nodes.get_ylim()[1] * 0.98, f"power {power}", ha="center", va="top", fontsize=8)
+        nodes.text(middle, nodes.get_ylim()[1] * 0.98, f"speed {power}", ha="center", va="top", fontsize=8)
     key(figure, histogram, 3)
     return figure
 

@@ -62,7 +62,7 @@ def is_power_of_two(tasks: int) -> bool:
 
 def pas_lines(instances: Sequence[Instance]) -> Iterator[Line]:
     """Yield what Table 3.2 says of the jobs, and what ours have."""
-    yield "mean base time", "170", "s", [mean_base_time(one) for one in instances]
+    yield "mean reference run time", "170", "s", [mean_base_time(one) for one in instances]
     yield "mean time between arrivals", "", "s", [float(gaps(one).mean()) for one in instances]
     yield "tasks of a job, mean", "", "", [mean_tasks(one) for one in instances]
     powers = [share(one, lambda job: is_power_of_two(job.tasks)) for one in instances]
@@ -71,7 +71,7 @@ def pas_lines(instances: Sequence[Instance]) -> Iterator[Line]:
 
 def mesd_lines(instances: Sequence[Instance]) -> Iterator[Line]:
     """Yield what section 3.3.5.2 says of the jobs, and what the slices have."""
-    yield "mean base time", "15,520", "s", [mean_base_time(one) for one in instances]
+    yield "mean reference run time", "15,520", "s", [mean_base_time(one) for one in instances]
     yield "tasks of a job, mean", "9", "", [mean_tasks(one) for one in instances]
     yield "serial jobs", "a notable number", "%", [share(one, lambda job: job.tasks == 1) for one in instances]
     narrow = [share(one, lambda job: job.tasks > 1 and bisection_bandwidth(job) < 0.1) for one in instances]
@@ -119,7 +119,7 @@ def pas_picture(instances: Sequence[Instance]) -> Figure:
     figure, (between, sizes, times) = new_figure(7.2, 2.6, columns=3)
     drawn = ThesisPas()
     pooled = np.concatenate([gaps(one) for one in instances])
-    steps(between, pooled, "drawn", 0)
+    steps(between, pooled, "sampled", 0)
     weibull(between, pooled.max(), drawn.interarrival_scale, drawn.interarrival_shape)
     title(between, "Between arrivals")
     label(between, "s", "share of the jobs")
@@ -129,9 +129,9 @@ def pas_picture(instances: Sequence[Instance]) -> Figure:
     title(sizes, "Tasks")
     label(sizes, "tasks of a job", "share of the jobs, %")
     base_times = np.concatenate([[job.base_time for job in one.jobs] for one in instances])
-    steps(times, base_times, "drawn", 0)
+    steps(times, base_times, "sampled", 0)
     weibull(times, base_times.max(), drawn.base_time_scale, drawn.base_time_shape)
-    title(times, "Base times")
+    title(times, "Reference run times")
     label(times, "s", "share of the jobs")
     return figure
 
@@ -142,7 +142,7 @@ def mesd_picture(instances: Sequence[Instance]) -> Figure:
     hours = np.concatenate([[job.base_time / 3600.0 for job in one.jobs] for one in instances])
     histogram(times, hours, np.append(np.arange(0.0, 49.0, 2.0), hours.max()), palette.BASE[5])
     times.set_xlim(0.0, 50.0)
-    title(times, "Base times")
+    title(times, "Reference run times")
     label(times, "h, classes of 2; the last has all beyond 48", "share of the jobs, %")
     tasks = np.concatenate([[job.tasks for job in one.jobs] for one in instances])
     histogram(sizes, tasks, np.arange(0.5, 65.5), palette.BASE[5])
@@ -206,12 +206,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "",
         table_of(pas_lines(pas), "seeds"),
         "",
-        "![Times between arrivals, tasks and base times](pas-jobs.png)",
+        "![Times between arrivals, tasks and reference run times](pas-jobs.png)",
     ]
     write_figure(pas_picture(pas), folder / "pas-jobs.png")
     if has_trace():
         mesd = instances_of(MESD)
-        text = "![Base times, tasks, communication and arrivals](mesd-jobs.png)"
+        text = "![Reference run times, tasks, communication and arrivals](mesd-jobs.png)"
         parts += ["", "## MESD: three slices of HPC2N", "", table_of(mesd_lines(mesd), "slices"), "", text]
         write_figure(mesd_picture(mesd), folder / "mesd-jobs.png")
     write_atomically(folder / "jobs.md", "\n".join(parts) + "\n")

@@ -102,7 +102,7 @@ def page_of(experiment: Experiment, results: Results, made_by: str) -> Iterator[
     yield "## Strategies"
     yield ""
     yield "Means over the seeds, makespan and response with 95 % intervals. *Above bound*: makespan over the largest"
-    yield f"bound proved for what the strategy may do, {optima_text(results)}; *at the bound*: runs that meet"
+    yield f"lower bound that holds for the strategy, {optima_text(results)}; *at the bound*: runs that meet"
     yield "it, and so are proved optimal. *Response above*: mean response over its bound, of which no optimum is known."
     yield ""
     yield strategies_table(results)
@@ -116,13 +116,18 @@ def optima_text(results: Results) -> str:
     return f"which is the optimum in {known} of {runs} runs" if known else "without saturation"
 
 
+def _range(interval: ConfidenceInterval) -> str:
+    """Return an interval as text; few samples have none."""
+    return "-" if math.isnan(interval.low) else f"{interval.low:.1f} to {interval.high:.1f}"
+
+
 def claims_table(claims: Iterable[Claim], source: str) -> str:
     """Return the claims of a source as a table in Markdown."""
     columns = (f"the {source} says", "measured as", f"{source}, %", "here, %", "95 % interval", "samples")
     found = [(claim, claim.interval) for claim in claims]
     return _markdown(
         columns,
-        [(c.says, c.quantity, c.source, f"{i.mean:.1f}", f"{i.low:.1f} to {i.high:.1f}", i.samples) for c, i in found],
+        [(c.says, c.quantity, c.source, f"{i.mean:.1f}", _range(i), i.samples) for c, i in found],
     )
 
 
@@ -174,12 +179,14 @@ def digits(number: float) -> str:
 def slots_table(results: Results) -> str:
     """Return a row per slot length: what its schedules are worth, how far they are from the bound, and solve times."""
     columns = (
-        "slot, %", "slotted", "starts kept", "moved left", "utilization (kept), %", "response (kept), s",
+        "slot, %", "slotted", "starts kept", "left-shifted", "utilization (kept), %", "response (kept), s",
         "slowdown, %", "proved", "median solve, s", "mean solve, s", "longest solve, s",
     )  # fmt: skip
-    says = "Makespans in percent above what is proved in continuous time, means over all workloads."
+    says = "Makespans in percent above the lower bound in continuous time, means over all workloads."
     is_processor = solve_column(results.slots) == "solve_cpu"
-    says += " Solve times are processor time." if is_processor else " Solve times are on the clock, next to other work."
+    says += (
+        " Solve times are processor time." if is_processor else " Solve times are wall-clock times on a shared machine."
+    )
     cells = [slot_cells(float(slot), part) for slot, part in results.slots.groupby("slot")]
     return f"{says}\n\n{_markdown(columns, cells)}"
 

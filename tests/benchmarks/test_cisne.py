@@ -96,6 +96,8 @@ def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
     paths = sharing_report.write(wanted, "contract", rows, tmp_path)
     assert [path.name for path in paths] == ["contract.md", "contract.csv", "contract.png"]
     page = paths[0].read_text()
+    assert sharing_report.write_again(wanted, "contract", tmp_path) == [paths[0], paths[2]]
+    assert paths[0].read_text() == page
     assert "| scenario | contract | turnaround, % |" in page
     results = results_of(wanted, "contract", rows)
     # V of the second mix at the last point, by hand from its two runs; and its excess over the first.
