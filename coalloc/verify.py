@@ -53,14 +53,14 @@ RELATIVE_TOLERANCE = Fraction(1, 10**9)
 """A load may exceed a capacity by this share."""
 TIME_TOLERANCE, TIME_PRECISION = Fraction(1, 10**9), Fraction(1, 10**12)
 """A duration that exceeds whole slots by this, s, or by this share of itself, takes these slots."""
-LEAST_TICK, MOST_TOLERANCE, NEVER = Fraction(1, 2**30), Fraction(1, 10**6), 10**11
-"""The finest tick, s; the greatest tolerance of short times, s; an outage that ends later, s, ends never."""
+LEAST_TICK, MOST_TICK, NEVER = Fraction(1, 2**30), Fraction(1, 2**16), 10**11
+"""The finest and the coarsest tick, s; an outage that ends later, s, ends never."""
 PROOF_TOLERANCE, WRITING_TOLERANCE = Fraction(1, 10**6), Fraction(1, 10**12)
 """Share of an objective by which the bound may be below it: in continuous time; in slots, for the digits of a file."""
 SLOWDOWN_THRESHOLD = Fraction(10)
 """Shorter run times count as this in a bounded slowdown, s."""
-FOREVER, IMPOSSIBLE, FINEST_COST = 10**30, 10**4000, 2**100
-"""A time after all others, in units; a cost of what cannot be; units of cost that are 1 of the objective, at most."""
+FOREVER, IMPOSSIBLE, FINEST_COST = 10**2000, 10**4000, 2**100
+"""A time after all that a file can state, in units; a cost above all of these; units of cost that are 1, at most."""
 OBJECTIVES = (
     "makespan",
     "maximum-lateness",
@@ -290,7 +290,7 @@ RUNNING = record(job=JOB, nodes=list_of(TEXT), end=number(), **optional("start",
 LIMIT = record(
     jobs=list_of(TEXT),
     capacity=number(),
-    **optional("amounts", list_of(ANY_NUMBER), []),
+    **optional("amounts", list_of(number()), []),
     **optional("name", ANYTHING, None),
 )
 INSTANCE = record(
@@ -353,9 +353,10 @@ class Clock:
         tick = LEAST_TICK
         while latest >= tick * 2**51 or horizon > tick * 2**50:
             tick *= 2
-        most = max(MOST_TOLERANCE, TIME_PRECISION * latest)
+        if slot is None and tick > MOST_TICK:
+            raise NotProvedError("not covered: continuous time with times so late")
         self.is_slotted, self.unit = slot is not None, tick if slot is None else slot
-        self.tolerance: Fraction = min((len(jobs) + len(running) + 1) * tick, most)
+        self.tolerance: Fraction = (len(jobs) + len(running) + 1) * tick
 
     def duration(self, seconds: Fraction) -> int:
         """Return a duration in units."""
@@ -430,11 +431,12 @@ class Problem:
             outage.spans = [_span(numbers) for _, _, numbers in parts]
             named = {name for name, _, _ in parts} | {outage.cluster}
             groups = [g for g, group in enumerate(self.groups) if names[group.cluster] == outage.cluster]
-            if named != {outage.cluster} or not groups or not all(outage.spans):
-                raise BadFileError(
-                    f"instance.platform.unavailable: must name a cluster, and nodes of {outage.cluster!r}"
-                )
             outage.groups = groups if outage.group is None else groups[outage.group :][:1]
+            is_of_group = outage.group is not None
+            if named != {outage.cluster} or not outage.groups or not all(outage.spans):
+                raise BadFileError("instance.platform.unavailable: must name a cluster, and nodes or a group of it")
+            if (outage.processors is not None) != is_of_group or (is_of_group and outage.spans):
+                raise BadFileError("instance.platform.unavailable: must have nodes, or a group and its processors")
         for limit in self.limits:
             if limit.amounts and len(limit.amounts) != len(limit.jobs):
                 raise BadFileError("instance.limits: amounts must be one per job")
@@ -663,25 +665,27 @@ def objective_of(problem: Problem, document: Any) -> Fraction:
     placements = SCHEDULE(document, "certificate.schedule").placements
     if sorted(placement.job for placement in placements) != sorted(problem.number):
         raise NotProvedError("schedule: it must place every job once")
-    values, unit = list[Fraction](), problem.clock.unit
+    values, clock = list[Fraction](), problem.clock
     for row in placements:
         row.job = problem.jobs[problem.number[row.job]]
-        duration = _check_placement(problem, row)
-        start, due = round(row.start / unit), problem.due(row.job)
+        _check_placement(problem, row)
+        due = problem.due(row.job)
         if problem.is_sum:
-            least, slope, offset = problem.ramp(row.job, duration)
-            values.append(max(least, slope * start + offset))
+            least, slope, offset = problem.ramp(row.job, row.last - row.first)
+            values.append(max(least, slope * row.first + offset))
         elif due is not None:
-            values.append((start + duration) * unit - due)
+            values.append(row.last * clock.unit - due)
     if not values:
         raise NotProvedError(f"not covered: no job counts for objective {problem.objective!r}")
+    for fixed in (*problem.running, *problem.outages):
+        fixed.first, fixed.last = floor((fixed.start + clock.tolerance) / clock.unit), clock.instant(fixed.end)
     _check_lags(problem, placements)
     _check_capacities(problem, placements)
     return sum(values, Fraction(0)) if problem.is_sum else max(values)
 
 
-def _check_placement(problem: Problem, row: Any) -> int:
-    """Return the duration of a placement, in units, and note its processors; raise where it is wrong by itself."""
+def _check_placement(problem: Problem, row: Any) -> None:
+    """Note the processors of a placement, and from which unit to which it lasts; raise where it is wrong by itself."""
     job, clock, where = row.job, problem.clock, [place for name in row.nodes for place in problem.processors(name)]
     row.places = frozenset(where)
 
@@ -699,14 +703,15 @@ def _check_placement(problem: Problem, row: Any) -> int:
     parts = {"platform": 1, "cluster": len(clusters), "node": len(nodes)}
     require(parts[problem.scope] == 1, f"is outside of one {problem.scope}")
     mode = problem.mode(job, shape, counts)
-    if mode is None:
+    if mode is None or mode.duration < 1:
         raise NotProvedError(f"schedule: job {job.id!r} has an allocation that it may not have")
-    start, length = round(row.start / clock.unit) * clock.unit, mode.duration * clock.unit
-    require(not clock.is_slotted or abs(row.start - start) <= clock.tolerance, "does not start at a whole slot")
+    row.first, length = round(row.start / clock.unit), mode.duration * clock.unit
+    row.last = row.first + mode.duration
+    is_whole = abs(row.start - row.first * clock.unit) <= clock.tolerance
+    require(is_whole or not clock.is_slotted, "does not start at a whole slot")
     require(abs(row.end - row.start - length) <= clock.tolerance, f"must last {shown(length)} s")
-    require(row.start >= job.arrival - clock.tolerance, "starts before its arrival")
-    require(job.deadline is None or row.end <= job.deadline + clock.tolerance, "ends after its deadline")
-    return mode.duration
+    require(row.first >= clock.instant(job.arrival), "starts before its arrival")
+    require(job.deadline is None or row.last <= clock.latest(job.deadline), "ends after its deadline")
 
 
 def _uses(problem: Problem, row: Any) -> dict[Capacity, Fraction]:
@@ -740,33 +745,39 @@ def _resource(problem: Problem, name: str, place: Place) -> Capacity:
 
 def _check_lags(problem: Problem, placements: Sequence[Any]) -> None:
     """Raise where a job starts too early or too late after another one."""
-    of, tolerance = {row.job.id: row for row in (*placements, *problem.running)}, problem.clock.tolerance
-    for row in placements:
-        for lag in row.job.lags:
-            wait = row.start - (of[lag.after].end if lag.from_ == "end" else of[lag.after].start)
-            if wait < lag.min - tolerance or (lag.max is not None and wait > lag.max + tolerance):
-                raise NotProvedError(f"schedule: job {row.job.id!r} breaks its lag after {lag.after!r}")
+    of, ended = {row.job.id: row for row in placements}, {run.job.id: run for run in problem.running}
+    clock = problem.clock
+    for row, lag in ((one, lag) for one in placements for lag in one.job.lags):
+        if lag.after in ended:
+            time = ended[lag.after].end if lag.from_ == "end" else ended[lag.after].start
+            first, last = clock.instant(time + lag.min), clock.latest(time + (lag.max or 0))
+        else:
+            time = of[lag.after].last if lag.from_ == "end" else of[lag.after].first
+            first = time + (clock.instant(lag.min) if lag.min >= 0 else -clock.at_most(-lag.min))
+            last = time + clock.at_most(lag.max or Fraction(0))
+        if row.first < first or (lag.max is not None and row.first > last):
+            raise NotProvedError(f"schedule: job {row.job.id!r} breaks its lag after {lag.after!r}")
 
 
 def _check_capacities(problem: Problem, placements: Sequence[Any]) -> None:
     """Raise where jobs take more than there is, at a time at which a job of the schedule takes some of it.
 
-    Sums rise at starts alone, so these are the times that are checked. What has ended but for the tolerance, jobs
-    and outages, takes nothing any more.
+    Sums rise at starts alone, so these are the times that are checked.
     """
-    tolerance, rows = problem.clock.tolerance, [*placements, *problem.running]
+    rows = [*placements, *problem.running]
     uses = [_uses(problem, row) for row in rows]
-    for time in sorted({one.start for one in (*rows, *problem.outages)}):
+    for time in sorted({one.first for one in (*rows, *problem.outages)}):
         taken, watched = defaultdict[Capacity, Fraction](Fraction), list[Capacity]()
-        for i in (i for i, row in enumerate(rows) if row.start <= time < row.end - tolerance):
+        for i in (i for i, row in enumerate(rows) if row.first <= time < row.last):
             for capacity, amount in uses[i].items():
                 taken[capacity] += amount
                 watched += [capacity] if amount and i < len(placements) else []
-        outages = [one for one in problem.outages if one.start <= time < one.end - tolerance]
+        outages = [one for one in problem.outages if one.first <= time < one.last]
         for capacity in watched:
             away = sum(_away(outage, capacity) for outage in outages)
             if taken[capacity] + away > capacity.most * (1 + RELATIVE_TOLERANCE):
-                raise NotProvedError(f"schedule: more than there is of {capacity.what} is taken at {shown(time)} s")
+                at = shown(time * problem.clock.unit)
+                raise NotProvedError(f"schedule: more than there is of {capacity.what} is taken at {at} s")
 
 
 def _away(outage: Any, capacity: Capacity) -> int:
@@ -833,7 +844,7 @@ class Case:
             last = [FOREVER if job.deadline is None else clock.latest(job.deadline)]
             last += [] if bound is None or due is None else [ceil((bound + due) / clock.unit) - 1]
             ends.append(min(last))
-        budget = 0 if bound is None or not problem.is_sum else ceil(bound * problem.cost_scale) - 1
+        budget = IMPOSSIBLE if bound is None else ceil(bound * problem.cost_scale) - 1 if problem.is_sum else 0
         levels = tuple(tuple(range(len(of_job))) for of_job in problem.levels)
         return cls(problem, budget, levels, tuple(earliest), tuple(ends), tuple(ends), frozenset(delays)).propagated
 
@@ -962,11 +973,12 @@ class Resources:
         return sum(amount << shift for amount, shift in zip(amounts, self._shifts, strict=True))
 
     def _amounts(self, counts: Sequence[int], loads: Sequence[Fraction]) -> list[int]:
-        """Return what an allocation takes of each capacity; of links in parts of the limit, rounded down."""
+        """Return what an allocation takes of each capacity: of links parts of the limit, rounded down, at most all."""
         taken = [sum(counts[g] for g in part) for part in self._parts]
         for k in self._links:
             limit = self.problem.link_limit(self.problem.links[k])
-            taken.append(floor(loads[k] * LINK_UNITS / limit) if loads[k] else 0)
+            share = min(Fraction(1), loads[k] / limit) if limit else Fraction(loads[k] > 0)
+            taken.append(floor(share * LINK_UNITS))
         return taken
 
     def _options(self, j: int) -> list[tuple[int, ...]]:
@@ -1424,7 +1436,10 @@ class Search:
                 if state < 0:
                     raise NotProvedError(f"{path}: running jobs take more than there is")
         waiting = (1 << len(self._last)) - 1
-        self._explore(Node(begin, state, waiting, tuple(running), 0, [-1] * len(self.options)))
+        try:
+            self._explore(Node(begin, state, waiting, tuple(running), 0, [-1] * len(self.options)))
+        except RecursionError:
+            raise NotProvedError(f"{path}: the search is too deep") from None
 
     def is_left(self, time: int, waiting: int, cost: int, running: Sequence[tuple[int, int]]) -> bool:
         """Return whether at some prices more is left to do than fits; the arguments are parts of a :class:`Node`."""
@@ -1545,9 +1560,13 @@ class Verdict:
 
     @property
     def tolerance(self) -> Fraction:
-        """Allowed excess of the objective over the bound: in continuous time no less than the tolerance of times."""
-        size, clock = abs(self.objective or Fraction(0)), self.problem.clock
-        return WRITING_TOLERANCE * size if clock.is_slotted else max(PROOF_TOLERANCE * size, clock.tolerance)
+        """Allowed excess of the objective over the bound: in continuous time no less than what rounding adds to it."""
+        size, problem = abs(self.objective or Fraction(0)), self.problem
+        if problem.clock.is_slotted:
+            return WRITING_TOLERANCE * size
+        rates = [max(slope for _, slope, _ in of_job) for of_job in problem.exact_ramps] if problem.is_sum else []
+        units = sum(rates) / problem.clock.unit if problem.is_sum else 1
+        return max(PROOF_TOLERANCE * size, problem.clock.tolerance * units)
 
     @property
     def is_optimal(self) -> bool:
@@ -1621,7 +1640,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadFileError as error:
         print(f"verify: {_one_line(error)}", file=sys.stderr)
         return 2
-    except NotProvedError as error:
+    except (NotProvedError, RecursionError) as error:
         print(f"not proved: {_one_line(error)}")
         return 1
     print("\n".join(map(_one_line, verdict.lines())))
