@@ -890,19 +890,16 @@ class Case:
         return any(not self.levels[j] or self.earliest[j] > self.latest[j] for j in range(len(self.levels)))
 
     def split(self, kind: str, j: int, at: int) -> list[Case]:
-        """Return cases that cover the case: those of some durations of a job, of some starts, or of a first half.
+        """Return cases that cover the case: those of some durations of a job, or of a first half.
 
-        *Proof*. ``level``: a job has one duration, so it is among the first ``at`` or among the others. ``start``: it
-        starts before ``at``, or then or later. ``half``: where all jobs have one earliest start and one last end, and
-        no costs, other ranges or delays, and nothing runs before, a schedule may be reversed in time; in it or in its
-        reverse the middle of the job is no later than half way between that start and that end.
+        *Proof*. ``level``: a job has one duration, so it is among the first ``at`` or among the others. ``half``: where
+        all jobs have one earliest start and one last end, and no costs, other ranges or delays, and nothing runs
+        before, a schedule may be reversed in time; in it or in its reverse the middle of the job is no later than half
+        way between that start and that end.
         """
         if kind == "level":
             parts = [[n for n in self.levels[j] if (n < at) == first] for first in (True, False)]
             cases = [replace(self, levels=_put(self.levels, j, tuple(kept))) for kept in parts]
-        elif kind == "start":
-            before = replace(self, latest=_put(self.latest, j, min(self.latest[j], at - 1)))
-            cases = [before, replace(self, earliest=_put(self.earliest, j, max(self.earliest[j], at)))]
         elif self.may_reverse:
             middle = (self.earliest[j] + self.ends[j] - self.shortest(j)) // 2
             cases = [replace(self, latest=_put(self.latest, j, min(self.latest[j], middle)))]
@@ -1044,8 +1041,8 @@ class Resources:
         return self._sets
 
 
-Choices = tuple[tuple[int, ...], frozenset[tuple[int, ...]]]
-"""Options that run at one time, in order, and the choices of their modes: one use per option."""
+Choices = tuple[tuple[int, ...], dict[tuple[int, ...], int]]
+"""Options that run at one time, in order, and the choices of their modes, one use per option: what each leaves free."""
 
 
 class RunningSets:
@@ -1059,47 +1056,50 @@ class RunningSets:
     def __init__(self, resources: Resources, options: Sequence[tuple[int, ...]], steps: Steps) -> None:
         self._free, self._guard, self._options, self._steps = resources.free, resources.guard, options, steps
         self._sets: list[Choices] = []
-        self._number: dict[Choices, int] = {}
+        self._number: dict[tuple[tuple[int, ...], frozenset[tuple[int, ...]]], int] = {}
         self.start, self.end, self.only = cache(self._start), cache(self._end), cache(self._only)
         self.always_fits = cache(self._always_fits)
+        self.empty = self._add((), {(): self._free})
 
-    def add(self, members: tuple[int, ...], choices: frozenset[tuple[int, ...]]) -> int:
+    def _add(self, members: tuple[int, ...], choices: dict[tuple[int, ...], int]) -> int:
         """Return the number of a set; -1 where it has no choice."""
         if not choices:
             return -1
-        number = self._number.setdefault((members, choices), len(self._sets))
+        number = self._number.setdefault((members, frozenset(choices)), len(self._sets))
         if number == len(self._sets):
             self._sets.append((members, choices))
         return number
 
-    def _beside(self, choice: tuple[int, ...], use: int) -> bool:
-        return (self._free - sum(choice) - use) & self._guard == self._guard
-
     def _start(self, number: int, option: int) -> int:
         """Return the set after an option has started; -1 where it does not fit."""
         members, choices = self._sets[number]
-        at, uses = bisect_left(members, option), self._options[option]
+        at, uses, guard = bisect_left(members, option), self._options[option], self._guard
         self._steps.spend(len(choices) * len(uses))
-        pairs = ((choice, use) for choice in choices for use in uses if self._beside(choice, use))
-        extended = frozenset((*choice[:at], use, *choice[at:]) for choice, use in pairs)
-        return self.add((*members[:at], option, *members[at:]), extended)
+        extended = {
+            (*choice[:at], use, *choice[at:]): left - use
+            for choice, left in choices.items()
+            for use in uses
+            if (left - use) & guard == guard
+        }
+        return self._add((*members[:at], option, *members[at:]), extended)
 
     def _end(self, number: int, option: int) -> int:
         """Return the set after an option has ended."""
-        return self.add(*self.only(number, frozenset(self._sets[number][0]) - {option}))
+        return self._add(*self.only(number, frozenset(self._sets[number][0]) - {option}))
 
     def _only(self, number: int, kept: frozenset[int]) -> Choices:
         """Return some members of a set, and the choices of their modes."""
         members, choices = self._sets[number]
         places = [i for i, member in enumerate(members) if member in kept]
         self._steps.spend(len(choices))
-        return tuple(members[i] for i in places), frozenset(tuple(choice[i] for i in places) for choice in choices)
+        of_kept = {tuple(choice[i] for i in places) for choice in choices}
+        return tuple(members[i] for i in places), {choice: self._free - sum(choice) for choice in of_kept}
 
     def _always_fits(self, number: int, option: int) -> bool:
         """Return whether each mode of an option fits beside every choice of a set."""
-        choices, uses = self._sets[number][1], self._options[option]
+        choices, uses, guard = self._sets[number][1], self._options[option], self._guard
         self._steps.spend(len(choices) * len(uses))
-        return all(self._beside(choice, use) for choice in choices for use in uses)
+        return all((left - use) & guard == guard for left in set(choices.values()) for use in uses)
 
 
 Piece = tuple[int, int, Mapping[int, Sequence[int]]]
@@ -1178,8 +1178,7 @@ class Bound:
         self.table, self._case = table, case
         self._most, self._steps = table.weight * case.budget, steps
         self._starts = [[(n, *table.starts(case, j, n)) for n in of_job] for j, of_job in enumerate(case.levels)]
-        self._slack = cache(self._slack_of)
-        self._kept: list[list[tuple[int, int, int]]] = [[] for _ in self._starts]
+        self._slack, self._least = cache(self._slack_of), cache(self._least_of)
 
     def is_exceeded(self, time: int, waiting: int, cost: int, running: Iterable[tuple[int, int, int]]) -> bool:
         """Return whether the inequality of :class:`Table` is wrong at a time.
@@ -1194,30 +1193,22 @@ class Bound:
     def _slack_of(self, time: int, waiting: int) -> int:
         """Return what costs so far and jobs that run may be worth: budget and room, without the least of what waits.
 
-        It is kept, so that steps limit the memory as well.
+        It is kept, as is what it sums, so that steps limit the memory as well.
         """
         self._steps.spend(10)
         least = sum(self._least(j, time) for j in range(len(self._starts)) if waiting >> j & 1)
         return self._most + self.table.room(time) - least
 
-    def _least(self, j: int, time: int) -> int:
-        """Return the least of a job that starts at a time or later; kept for all times at which it is the same."""
-        for first, best, until in self._kept[j]:
-            if first <= time <= until:
-                return best
-        best, until = IMPOSSIBLE, FOREVER
+    def _least_of(self, j: int, time: int) -> int:
+        """Return the least of a job that starts at a time or later."""
+        self._steps.spend(10)
+        best = IMPOSSIBLE
         for n, starts, least in self._starts[j]:
-            if not starts or time > starts[-1]:
-                continue
-            i = bisect_left(starts, time)
-            value = least[i]
-            if i and starts[i] > time:
-                value = min(value, self.table.value(self._case, j, n, time))
-            last = starts[max(k for k in range(i, len(least)) if least[k] == least[i])] if value == least[i] else time
-            if value < best or (value == best and last > until):
-                best, until = value, last
-        if until > time:
-            self._kept[j].append((time, best, until))
+            if starts and time <= starts[-1]:
+                i = bisect_left(starts, time)
+                best = min(best, least[i])
+                if i and starts[i] > time:
+                    best = min(best, self.table.value(self._case, j, n, time))
         return best
 
 
@@ -1311,7 +1302,7 @@ def by_search(proof: Proof, case: Case, given: Any, path: str, _: int) -> None:
         Search(case, proof.resources(given), tables, proof.steps).run(path)
 
 
-SPLIT = one_of("level", "start", "half")
+SPLIT = one_of("level", "half")
 RULES: dict[str, tuple[Kind, Callable[[Proof, Case, Any, str, int], None]]] = {
     "cases": (record(rule=TEXT, split=SPLIT, job=TEXT, cases=LIST, **optional("at", whole(), 0)), by_cases),
     "infeasible": (record(rule=TEXT), by_contradiction),
@@ -1428,7 +1419,7 @@ class Search:
         """Go through all nodes; raise where a schedule is found."""
         self._where = path
         begin, running = min(self._case.earliest, default=0), list[tuple[int, int]]()
-        state = self._sets.add((), frozenset([()]))
+        state = self._sets.empty
         for end, number in self._running:
             if end > begin:
                 state = self._sets.start(state, number)
@@ -1538,7 +1529,7 @@ class Search:
             lasting = {number: end for number, end in others.items() if end > node.time}
             if all(held.get(number, 0) >= end for number, end in lasting.items()):
                 kept = frozenset(lasting)
-                if self._sets.only(node.state, kept)[1] <= self._sets.only(state, kept)[1]:
+                if self._sets.only(node.state, kept)[1].keys() <= self._sets.only(state, kept)[1].keys():
                     return True
         return False
 

@@ -262,12 +262,12 @@ def test_a_job_that_fits_nowhere_is_infeasible():
     assert not accepts(instance(job("J1", 2, tasks=2)), certificate(None, {"rule": "infeasible"}))
 
 
-def test_a_start_is_before_a_time_or_not():
-    split = {"rule": "cases", "split": "start", "job": "J3", "at": 3}
+def test_each_case_of_a_split_is_closed():
+    split = {"rule": "cases", "split": "level", "job": "J3", "at": 1}
+    # J3 has one duration: it is among the first one, and the second case is impossible.
     proof = split | {"cases": [SEARCH, {"rule": "infeasible"}]}
-    # With 5 as the bound, J3 (2 s) ends by 4 and so starts before 3: the second case is impossible.
-    assert accepts(THREE, certificate(5, proof, ONES))
-    assert not accepts(THREE, certificate(6, proof, ONES))
+    assert [accepts(THREE, certificate(bound, proof, ONES)) for bound in (5, 6)] == [True, False]
+    assert not accepts(THREE, certificate(5, split | {"cases": [{"rule": "infeasible"}] * 2}, ONES))
     with pytest.raises(BadFileError, match="2 cases"):
         accepts(THREE, certificate(5, split | {"cases": [SEARCH]}, ONES))
 

@@ -101,7 +101,7 @@ def mutate(document, rng):
         prices[name] = [price * rng.choice([0, 1, 3]) for price in prices[name]]
     elif kind == 1:
         search = {"rule": "search", "processors": rng.choice(["speeds", "groups"]), "tables": []}
-        split = {"rule": "cases", "split": "start", "job": "J2", "at": rng.randrange(5)}
+        split = {"rule": "cases", "split": "level", "job": "J2", "at": rng.randrange(3)}
         document["proof"] = rng.choice(
             [
                 search,
