@@ -269,8 +269,8 @@ def mutate(document: dict[str, Any], rng: random.Random) -> None:
         search = {"rule": "search", "processors": rng.choice(["speeds", "groups"]), "tables": []}
         split = {"rule": "cases", "job": "J1", "at": rng.randrange(5)}
         two = [rng.choice([search, {"rule": "infeasible"}]) for _ in range(2)]
-        steps = [split | {"split": kind, "cases": two} for kind in ("start", "level")]
-        document["proof"] = rng.choice([*two, *steps, split | {"split": "half", "cases": two[:1]}])
+        steps = [split | {"split": "level", "cases": two}, split | {"split": "half", "cases": two[:1]}]
+        document["proof"] = rng.choice([*two, *steps])
     elif kind == 3 and document["problem"]["slot"]:
         document["problem"]["saturation"] = 0.0
         document["tables"] = document["tables"][::-1]

@@ -53,14 +53,14 @@ RELATIVE_TOLERANCE = Fraction(1, 10**9)
 """A load may exceed a capacity by this share."""
 TIME_TOLERANCE, TIME_PRECISION = Fraction(1, 10**9), Fraction(1, 10**12)
 """A duration that exceeds whole slots by this, s, or by this share of itself, takes these slots."""
-LEAST_TICK, MOST_TOLERANCE, NEVER = Fraction(1, 2**30), Fraction(1, 10**6), 10**11
-"""The finest tick, s; the greatest tolerance of short times, s; an outage that ends later, s, ends never."""
+LEAST_TICK, MOST_TICK, NEVER = Fraction(1, 2**30), Fraction(1, 2**16), 10**11
+"""The finest and the coarsest tick, s; an outage that ends later, s, ends never."""
 PROOF_TOLERANCE, WRITING_TOLERANCE = Fraction(1, 10**6), Fraction(1, 10**12)
 """Share of an objective by which the bound may be below it: in continuous time; in slots, for the digits of a file."""
 SLOWDOWN_THRESHOLD = Fraction(10)
 """Shorter run times count as this in a bounded slowdown, s."""
-FOREVER, IMPOSSIBLE, FINEST_COST = 10**30, 10**4000, 2**100
-"""A time after all others, in units; a cost of what cannot be; units of cost that are 1 of the objective, at most."""
+FOREVER, IMPOSSIBLE, FINEST_COST = 10**2000, 10**4000, 2**100
+"""A time after all that a file can state, in units; a cost above all of these; units of cost that are 1, at most."""
 OBJECTIVES = (
     "makespan",
     "maximum-lateness",
@@ -290,7 +290,7 @@ RUNNING = record(job=JOB, nodes=list_of(TEXT), end=number(), **optional("start",
 LIMIT = record(
     jobs=list_of(TEXT),
     capacity=number(),
-    **optional("amounts", list_of(ANY_NUMBER), []),
+    **optional("amounts", list_of(number()), []),
     **optional("name", ANYTHING, None),
 )
 INSTANCE = record(
@@ -353,9 +353,10 @@ class Clock:
         tick = LEAST_TICK
         while latest >= tick * 2**51 or horizon > tick * 2**50:
             tick *= 2
-        most = max(MOST_TOLERANCE, TIME_PRECISION * latest)
+        if slot is None and tick > MOST_TICK:
+            raise NotProvedError("not covered: continuous time with times so late")
         self.is_slotted, self.unit = slot is not None, tick if slot is None else slot
-        self.tolerance: Fraction = min((len(jobs) + len(running) + 1) * tick, most)
+        self.tolerance: Fraction = (len(jobs) + len(running) + 1) * tick
 
     def duration(self, seconds: Fraction) -> int:
         """Return a duration in units."""
@@ -430,11 +431,12 @@ class Problem:
             outage.spans = [_span(numbers) for _, _, numbers in parts]
             named = {name for name, _, _ in parts} | {outage.cluster}
             groups = [g for g, group in enumerate(self.groups) if names[group.cluster] == outage.cluster]
-            if named != {outage.cluster} or not groups or not all(outage.spans):
-                raise BadFileError(
-                    f"instance.platform.unavailable: must name a cluster, and nodes of {outage.cluster!r}"
-                )
             outage.groups = groups if outage.group is None else groups[outage.group :][:1]
+            is_of_group = outage.group is not None
+            if named != {outage.cluster} or not outage.groups or not all(outage.spans):
+                raise BadFileError("instance.platform.unavailable: must name a cluster, and nodes or a group of it")
+            if (outage.processors is not None) != is_of_group or (is_of_group and outage.spans):
+                raise BadFileError("instance.platform.unavailable: must have nodes, or a group and its processors")
         for limit in self.limits:
             if limit.amounts and len(limit.amounts) != len(limit.jobs):
                 raise BadFileError("instance.limits: amounts must be one per job")
@@ -663,25 +665,27 @@ def objective_of(problem: Problem, document: Any) -> Fraction:
     placements = SCHEDULE(document, "certificate.schedule").placements
     if sorted(placement.job for placement in placements) != sorted(problem.number):
         raise NotProvedError("schedule: it must place every job once")
-    values, unit = list[Fraction](), problem.clock.unit
+    values, clock = list[Fraction](), problem.clock
     for row in placements:
         row.job = problem.jobs[problem.number[row.job]]
-        duration = _check_placement(problem, row)
-        start, due = round(row.start / unit), problem.due(row.job)
+        _check_placement(problem, row)
+        due = problem.due(row.job)
         if problem.is_sum:
-            least, slope, offset = problem.ramp(row.job, duration)
-            values.append(max(least, slope * start + offset))
+            least, slope, offset = problem.ramp(row.job, row.last - row.first)
+            values.append(max(least, slope * row.first + offset))
         elif due is not None:
-            values.append((start + duration) * unit - due)
+            values.append(row.last * clock.unit - due)
     if not values:
         raise NotProvedError(f"not covered: no job counts for objective {problem.objective!r}")
+    for fixed in (*problem.running, *problem.outages):
+        fixed.first, fixed.last = floor((fixed.start + clock.tolerance) / clock.unit), clock.instant(fixed.end)
     _check_lags(problem, placements)
     _check_capacities(problem, placements)
     return sum(values, Fraction(0)) if problem.is_sum else max(values)
 
 
-def _check_placement(problem: Problem, row: Any) -> int:
-    """Return the duration of a placement, in units, and note its processors; raise where it is wrong by itself."""
+def _check_placement(problem: Problem, row: Any) -> None:
+    """Note the processors of a placement, and from which unit to which it lasts; raise where it is wrong by itself."""
     job, clock, where = row.job, problem.clock, [place for name in row.nodes for place in problem.processors(name)]
     row.places = frozenset(where)
 
@@ -699,14 +703,15 @@ def _check_placement(problem: Problem, row: Any) -> int:
     parts = {"platform": 1, "cluster": len(clusters), "node": len(nodes)}
     require(parts[problem.scope] == 1, f"is outside of one {problem.scope}")
     mode = problem.mode(job, shape, counts)
-    if mode is None:
+    if mode is None or mode.duration < 1:
         raise NotProvedError(f"schedule: job {job.id!r} has an allocation that it may not have")
-    start, length = round(row.start / clock.unit) * clock.unit, mode.duration * clock.unit
-    require(not clock.is_slotted or abs(row.start - start) <= clock.tolerance, "does not start at a whole slot")
+    row.first, length = round(row.start / clock.unit), mode.duration * clock.unit
+    row.last = row.first + mode.duration
+    is_whole = abs(row.start - row.first * clock.unit) <= clock.tolerance
+    require(is_whole or not clock.is_slotted, "does not start at a whole slot")
     require(abs(row.end - row.start - length) <= clock.tolerance, f"must last {shown(length)} s")
-    require(row.start >= job.arrival - clock.tolerance, "starts before its arrival")
-    require(job.deadline is None or row.end <= job.deadline + clock.tolerance, "ends after its deadline")
-    return mode.duration
+    require(row.first >= clock.instant(job.arrival), "starts before its arrival")
+    require(job.deadline is None or row.last <= clock.latest(job.deadline), "ends after its deadline")
 
 
 def _uses(problem: Problem, row: Any) -> dict[Capacity, Fraction]:
@@ -740,33 +745,39 @@ def _resource(problem: Problem, name: str, place: Place) -> Capacity:
 
 def _check_lags(problem: Problem, placements: Sequence[Any]) -> None:
     """Raise where a job starts too early or too late after another one."""
-    of, tolerance = {row.job.id: row for row in (*placements, *problem.running)}, problem.clock.tolerance
-    for row in placements:
-        for lag in row.job.lags:
-            wait = row.start - (of[lag.after].end if lag.from_ == "end" else of[lag.after].start)
-            if wait < lag.min - tolerance or (lag.max is not None and wait > lag.max + tolerance):
-                raise NotProvedError(f"schedule: job {row.job.id!r} breaks its lag after {lag.after!r}")
+    of, ended = {row.job.id: row for row in placements}, {run.job.id: run for run in problem.running}
+    clock = problem.clock
+    for row, lag in ((one, lag) for one in placements for lag in one.job.lags):
+        if lag.after in ended:
+            time = ended[lag.after].end if lag.from_ == "end" else ended[lag.after].start
+            first, last = clock.instant(time + lag.min), clock.latest(time + (lag.max or 0))
+        else:
+            time = of[lag.after].last if lag.from_ == "end" else of[lag.after].first
+            first = time + (clock.instant(lag.min) if lag.min >= 0 else -clock.at_most(-lag.min))
+            last = time + clock.at_most(lag.max or Fraction(0))
+        if row.first < first or (lag.max is not None and row.first > last):
+            raise NotProvedError(f"schedule: job {row.job.id!r} breaks its lag after {lag.after!r}")
 
 
 def _check_capacities(problem: Problem, placements: Sequence[Any]) -> None:
     """Raise where jobs take more than there is, at a time at which a job of the schedule takes some of it.
 
-    Sums rise at starts alone, so these are the times that are checked. What has ended but for the tolerance, jobs
-    and outages, takes nothing any more.
+    Sums rise at starts alone, so these are the times that are checked.
     """
-    tolerance, rows = problem.clock.tolerance, [*placements, *problem.running]
+    rows = [*placements, *problem.running]
     uses = [_uses(problem, row) for row in rows]
-    for time in sorted({one.start for one in (*rows, *problem.outages)}):
+    for time in sorted({one.first for one in (*rows, *problem.outages)}):
         taken, watched = defaultdict[Capacity, Fraction](Fraction), list[Capacity]()
-        for i in (i for i, row in enumerate(rows) if row.start <= time < row.end - tolerance):
+        for i in (i for i, row in enumerate(rows) if row.first <= time < row.last):
             for capacity, amount in uses[i].items():
                 taken[capacity] += amount
                 watched += [capacity] if amount and i < len(placements) else []
-        outages = [one for one in problem.outages if one.start <= time < one.end - tolerance]
+        outages = [one for one in problem.outages if one.first <= time < one.last]
         for capacity in watched:
             away = sum(_away(outage, capacity) for outage in outages)
             if taken[capacity] + away > capacity.most * (1 + RELATIVE_TOLERANCE):
-                raise NotProvedError(f"schedule: more than there is of {capacity.what} is taken at {shown(time)} s")
+                at = shown(time * problem.clock.unit)
+                raise NotProvedError(f"schedule: more than there is of {capacity.what} is taken at {at} s")
 
 
 def _away(outage: Any, capacity: Capacity) -> int:
@@ -833,7 +844,7 @@ class Case:
             last = [FOREVER if job.deadline is None else clock.latest(job.deadline)]
             last += [] if bound is None or due is None else [ceil((bound + due) / clock.unit) - 1]
             ends.append(min(last))
-        budget = 0 if bound is None or not problem.is_sum else ceil(bound * problem.cost_scale) - 1
+        budget = IMPOSSIBLE if bound is None else ceil(bound * problem.cost_scale) - 1 if problem.is_sum else 0
         levels = tuple(tuple(range(len(of_job))) for of_job in problem.levels)
         return cls(problem, budget, levels, tuple(earliest), tuple(ends), tuple(ends), frozenset(delays)).propagated
 
@@ -879,19 +890,16 @@ class Case:
         return any(not self.levels[j] or self.earliest[j] > self.latest[j] for j in range(len(self.levels)))
 
     def split(self, kind: str, j: int, at: int) -> list[Case]:
-        """Return cases that cover the case: those of some durations of a job, of some starts, or of a first half.
+        """Return cases that cover the case: those of some durations of a job, or of a first half.
 
-        *Proof*. ``level``: a job has one duration, so it is among the first ``at`` or among the others. ``start``: it
-        starts before ``at``, or then or later. ``half``: where all jobs have one earliest start and one last end, and
-        no costs, other ranges or delays, and nothing runs before, a schedule may be reversed in time; in it or in its
-        reverse the middle of the job is no later than half way between that start and that end.
+        *Proof*. ``level``: a job has one duration, so it is among the first ``at`` or among the others. ``half``: where
+        all jobs have one earliest start and one last end, and no costs, other ranges or delays, and nothing runs
+        before, a schedule may be reversed in time; in it or in its reverse the middle of the job is no later than half
+        way between that start and that end.
         """
         if kind == "level":
             parts = [[n for n in self.levels[j] if (n < at) == first] for first in (True, False)]
             cases = [replace(self, levels=_put(self.levels, j, tuple(kept))) for kept in parts]
-        elif kind == "start":
-            before = replace(self, latest=_put(self.latest, j, min(self.latest[j], at - 1)))
-            cases = [before, replace(self, earliest=_put(self.earliest, j, max(self.earliest[j], at)))]
         elif self.may_reverse:
             middle = (self.earliest[j] + self.ends[j] - self.shortest(j)) // 2
             cases = [replace(self, latest=_put(self.latest, j, min(self.latest[j], middle)))]
@@ -962,11 +970,12 @@ class Resources:
         return sum(amount << shift for amount, shift in zip(amounts, self._shifts, strict=True))
 
     def _amounts(self, counts: Sequence[int], loads: Sequence[Fraction]) -> list[int]:
-        """Return what an allocation takes of each capacity; of links in parts of the limit, rounded down."""
+        """Return what an allocation takes of each capacity: of links parts of the limit, rounded down, at most all."""
         taken = [sum(counts[g] for g in part) for part in self._parts]
         for k in self._links:
             limit = self.problem.link_limit(self.problem.links[k])
-            taken.append(floor(loads[k] * LINK_UNITS / limit) if loads[k] else 0)
+            share = min(Fraction(1), loads[k] / limit) if limit else Fraction(loads[k] > 0)
+            taken.append(floor(share * LINK_UNITS))
         return taken
 
     def _options(self, j: int) -> list[tuple[int, ...]]:
@@ -1032,8 +1041,8 @@ class Resources:
         return self._sets
 
 
-Choices = tuple[tuple[int, ...], frozenset[tuple[int, ...]]]
-"""Options that run at one time, in order, and the choices of their modes: one use per option."""
+Choices = tuple[tuple[int, ...], dict[tuple[int, ...], int]]
+"""Options that run at one time, in order, and the choices of their modes, one use per option: what each leaves free."""
 
 
 class RunningSets:
@@ -1047,47 +1056,50 @@ class RunningSets:
     def __init__(self, resources: Resources, options: Sequence[tuple[int, ...]], steps: Steps) -> None:
         self._free, self._guard, self._options, self._steps = resources.free, resources.guard, options, steps
         self._sets: list[Choices] = []
-        self._number: dict[Choices, int] = {}
+        self._number: dict[tuple[tuple[int, ...], frozenset[tuple[int, ...]]], int] = {}
         self.start, self.end, self.only = cache(self._start), cache(self._end), cache(self._only)
         self.always_fits = cache(self._always_fits)
+        self.empty = self._add((), {(): self._free})
 
-    def add(self, members: tuple[int, ...], choices: frozenset[tuple[int, ...]]) -> int:
+    def _add(self, members: tuple[int, ...], choices: dict[tuple[int, ...], int]) -> int:
         """Return the number of a set; -1 where it has no choice."""
         if not choices:
             return -1
-        number = self._number.setdefault((members, choices), len(self._sets))
+        number = self._number.setdefault((members, frozenset(choices)), len(self._sets))
         if number == len(self._sets):
             self._sets.append((members, choices))
         return number
 
-    def _beside(self, choice: tuple[int, ...], use: int) -> bool:
-        return (self._free - sum(choice) - use) & self._guard == self._guard
-
     def _start(self, number: int, option: int) -> int:
         """Return the set after an option has started; -1 where it does not fit."""
         members, choices = self._sets[number]
-        at, uses = bisect_left(members, option), self._options[option]
+        at, uses, guard = bisect_left(members, option), self._options[option], self._guard
         self._steps.spend(len(choices) * len(uses))
-        pairs = ((choice, use) for choice in choices for use in uses if self._beside(choice, use))
-        extended = frozenset((*choice[:at], use, *choice[at:]) for choice, use in pairs)
-        return self.add((*members[:at], option, *members[at:]), extended)
+        extended = {
+            (*choice[:at], use, *choice[at:]): left - use
+            for choice, left in choices.items()
+            for use in uses
+            if (left - use) & guard == guard
+        }
+        return self._add((*members[:at], option, *members[at:]), extended)
 
     def _end(self, number: int, option: int) -> int:
         """Return the set after an option has ended."""
-        return self.add(*self.only(number, frozenset(self._sets[number][0]) - {option}))
+        return self._add(*self.only(number, frozenset(self._sets[number][0]) - {option}))
 
     def _only(self, number: int, kept: frozenset[int]) -> Choices:
         """Return some members of a set, and the choices of their modes."""
         members, choices = self._sets[number]
         places = [i for i, member in enumerate(members) if member in kept]
         self._steps.spend(len(choices))
-        return tuple(members[i] for i in places), frozenset(tuple(choice[i] for i in places) for choice in choices)
+        of_kept = {tuple(choice[i] for i in places) for choice in choices}
+        return tuple(members[i] for i in places), {choice: self._free - sum(choice) for choice in of_kept}
 
     def _always_fits(self, number: int, option: int) -> bool:
         """Return whether each mode of an option fits beside every choice of a set."""
-        choices, uses = self._sets[number][1], self._options[option]
+        choices, uses, guard = self._sets[number][1], self._options[option], self._guard
         self._steps.spend(len(choices) * len(uses))
-        return all(self._beside(choice, use) for choice in choices for use in uses)
+        return all((left - use) & guard == guard for left in set(choices.values()) for use in uses)
 
 
 Piece = tuple[int, int, Mapping[int, Sequence[int]]]
@@ -1166,8 +1178,7 @@ class Bound:
         self.table, self._case = table, case
         self._most, self._steps = table.weight * case.budget, steps
         self._starts = [[(n, *table.starts(case, j, n)) for n in of_job] for j, of_job in enumerate(case.levels)]
-        self._slack = cache(self._slack_of)
-        self._kept: list[list[tuple[int, int, int]]] = [[] for _ in self._starts]
+        self._slack, self._least = cache(self._slack_of), cache(self._least_of)
 
     def is_exceeded(self, time: int, waiting: int, cost: int, running: Iterable[tuple[int, int, int]]) -> bool:
         """Return whether the inequality of :class:`Table` is wrong at a time.
@@ -1182,30 +1193,22 @@ class Bound:
     def _slack_of(self, time: int, waiting: int) -> int:
         """Return what costs so far and jobs that run may be worth: budget and room, without the least of what waits.
 
-        It is kept, so that steps limit the memory as well.
+        It is kept, as is what it sums, so that steps limit the memory as well.
         """
         self._steps.spend(10)
         least = sum(self._least(j, time) for j in range(len(self._starts)) if waiting >> j & 1)
         return self._most + self.table.room(time) - least
 
-    def _least(self, j: int, time: int) -> int:
-        """Return the least of a job that starts at a time or later; kept for all times at which it is the same."""
-        for first, best, until in self._kept[j]:
-            if first <= time <= until:
-                return best
-        best, until = IMPOSSIBLE, FOREVER
+    def _least_of(self, j: int, time: int) -> int:
+        """Return the least of a job that starts at a time or later."""
+        self._steps.spend(10)
+        best = IMPOSSIBLE
         for n, starts, least in self._starts[j]:
-            if not starts or time > starts[-1]:
-                continue
-            i = bisect_left(starts, time)
-            value = least[i]
-            if i and starts[i] > time:
-                value = min(value, self.table.value(self._case, j, n, time))
-            last = starts[max(k for k in range(i, len(least)) if least[k] == least[i])] if value == least[i] else time
-            if value < best or (value == best and last > until):
-                best, until = value, last
-        if until > time:
-            self._kept[j].append((time, best, until))
+            if starts and time <= starts[-1]:
+                i = bisect_left(starts, time)
+                best = min(best, least[i])
+                if i and starts[i] > time:
+                    best = min(best, self.table.value(self._case, j, n, time))
         return best
 
 
@@ -1299,7 +1302,7 @@ def by_search(proof: Proof, case: Case, given: Any, path: str, _: int) -> None:
         Search(case, proof.resources(given), tables, proof.steps).run(path)
 
 
-SPLIT = one_of("level", "start", "half")
+SPLIT = one_of("level", "half")
 RULES: dict[str, tuple[Kind, Callable[[Proof, Case, Any, str, int], None]]] = {
     "cases": (record(rule=TEXT, split=SPLIT, job=TEXT, cases=LIST, **optional("at", whole(), 0)), by_cases),
     "infeasible": (record(rule=TEXT), by_contradiction),
@@ -1416,7 +1419,7 @@ class Search:
         """Go through all nodes; raise where a schedule is found."""
         self._where = path
         begin, running = min(self._case.earliest, default=0), list[tuple[int, int]]()
-        state = self._sets.add((), frozenset([()]))
+        state = self._sets.empty
         for end, number in self._running:
             if end > begin:
                 state = self._sets.start(state, number)
@@ -1424,7 +1427,10 @@ class Search:
                 if state < 0:
                     raise NotProvedError(f"{path}: running jobs take more than there is")
         waiting = (1 << len(self._last)) - 1
-        self._explore(Node(begin, state, waiting, tuple(running), 0, [-1] * len(self.options)))
+        try:
+            self._explore(Node(begin, state, waiting, tuple(running), 0, [-1] * len(self.options)))
+        except RecursionError:
+            raise NotProvedError(f"{path}: the search is too deep") from None
 
     def is_left(self, time: int, waiting: int, cost: int, running: Sequence[tuple[int, int]]) -> bool:
         """Return whether at some prices more is left to do than fits; the arguments are parts of a :class:`Node`."""
@@ -1523,7 +1529,7 @@ class Search:
             lasting = {number: end for number, end in others.items() if end > node.time}
             if all(held.get(number, 0) >= end for number, end in lasting.items()):
                 kept = frozenset(lasting)
-                if self._sets.only(node.state, kept)[1] <= self._sets.only(state, kept)[1]:
+                if self._sets.only(node.state, kept)[1].keys() <= self._sets.only(state, kept)[1].keys():
                     return True
         return False
 
@@ -1545,9 +1551,13 @@ class Verdict:
 
     @property
     def tolerance(self) -> Fraction:
-        """Allowed excess of the objective over the bound: in continuous time no less than the tolerance of times."""
-        size, clock = abs(self.objective or Fraction(0)), self.problem.clock
-        return WRITING_TOLERANCE * size if clock.is_slotted else max(PROOF_TOLERANCE * size, clock.tolerance)
+        """Allowed excess of the objective over the bound: in continuous time no less than what rounding adds to it."""
+        size, problem = abs(self.objective or Fraction(0)), self.problem
+        if problem.clock.is_slotted:
+            return WRITING_TOLERANCE * size
+        rates = [max(slope for _, slope, _ in of_job) for of_job in problem.exact_ramps] if problem.is_sum else []
+        units = sum(rates) / problem.clock.unit if problem.is_sum else 1
+        return max(PROOF_TOLERANCE * size, problem.clock.tolerance * units)
 
     @property
     def is_optimal(self) -> bool:
@@ -1621,7 +1631,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadFileError as error:
         print(f"verify: {_one_line(error)}", file=sys.stderr)
         return 2
-    except NotProvedError as error:
+    except (NotProvedError, RecursionError) as error:
         print(f"not proved: {_one_line(error)}")
         return 1
     print("\n".join(map(_one_line, verdict.lines())))

@@ -223,6 +223,37 @@ def test_deadlines_that_cannot_be_kept(deadline):
     assert accepts(ordered, certificate(None, {"rule": "infeasible"})) == (deadline == 4)
 
 
+@pytest.mark.parametrize("objective", ["total-response-time", "mean-bounded-slowdown"])
+def test_without_a_bound_no_schedule_costs_too_much(objective):
+    # What jobs cost says nothing where there is no budget: only the deadlines do.
+    costs = table(end=9, weight=1, J1=[0], J2=[0])
+    for deadline in (4, 5):
+        given = instance(job("J1", 2, deadline=deadline), job("J2", 3, deadline=deadline), clusters=[("C1", 1)])
+        assert not accepts(given, certificate(None, PRICES, costs, objective=objective))
+        proved = accepts(given, certificate(None, SEARCH, costs, objective=objective))
+        assert proved == (deadline == 4)
+
+
+@pytest.mark.parametrize("late", [{"base_time": 1e40}, {"arrival": 1e40}, {"base_time": 1e99}])
+def test_no_time_is_too_late_for_a_schedule(late):
+    given = instance(job("J1", 1) | late)
+    assert not accepts(given, certificate(None, {"rule": "infeasible"}))
+    assert not accepts(given, certificate(None, SEARCH | {"tables": []}))
+
+
+def test_a_running_job_takes_no_more_than_its_link():
+    # R loads the link of C1 2^47 times over; J (5 s) needs those of C2 and C4 alone.
+    held = {"job": job("R", 99, tasks=2, task_bandwidth=float(2**47)), "nodes": ["C1/0", "C3/0"], "end": 50}
+    wide = job("J", 5, tasks=2, task_bandwidth=1.0, eligible=["C2", "C4"], slices=2)
+    given = instance(wide, clusters=[(f"C{n}", 1, 1.0, 1.0) for n in (1, 2, 3, 4)], running=[held])
+    search = {"rule": "search", "processors": "groups", "links": ["C1", "C2"], "tables": []}
+    for load in (2**47, 2**47 + 140_737):
+        held["job"]["task_bandwidth"] = load
+        assert [accepts(given, certificate(bound, search)) for bound in (5, 6, 55)] == [True, False, False]
+    given["platform"]["clusters"][0]["link_bandwidth"] = 0
+    assert accepts(given, certificate(5, search | {"links": ["C1"]}))
+
+
 def test_a_job_that_fits_nowhere_is_infeasible():
     given = instance(job("J1", 2, tasks=3), job("J2", 1))
     assert (
@@ -231,12 +262,12 @@ def test_a_job_that_fits_nowhere_is_infeasible():
     assert not accepts(instance(job("J1", 2, tasks=2)), certificate(None, {"rule": "infeasible"}))
 
 
-def test_a_start_is_before_a_time_or_not():
-    split = {"rule": "cases", "split": "start", "job": "J3", "at": 3}
+def test_each_case_of_a_split_is_closed():
+    split = {"rule": "cases", "split": "level", "job": "J3", "at": 1}
+    # J3 has one duration: it is among the first one, and the second case is impossible.
     proof = split | {"cases": [SEARCH, {"rule": "infeasible"}]}
-    # With 5 as the bound, J3 (2 s) ends by 4 and so starts before 3: the second case is impossible.
-    assert accepts(THREE, certificate(5, proof, ONES))
-    assert not accepts(THREE, certificate(6, proof, ONES))
+    assert [accepts(THREE, certificate(bound, proof, ONES)) for bound in (5, 6)] == [True, False]
+    assert not accepts(THREE, certificate(5, split | {"cases": [{"rule": "infeasible"}] * 2}, ONES))
     with pytest.raises(BadFileError, match="2 cases"):
         accepts(THREE, certificate(5, split | {"cases": [SEARCH]}, ONES))
 
@@ -282,6 +313,28 @@ def test_continuous_time_is_proved_to_the_tolerance():
     verdict = proves(given, claimed)
     assert verdict.is_optimal
     assert float(verdict.tolerance) == pytest.approx(3e-7)  # a millionth of 0.3 s
+
+
+def test_rounding_counts_for_each_second_of_each_job_in_a_sum():
+    # Two jobs of 2 ticks; their ends may be off by 3 ticks each, and count a thousand times and once.
+    given = instance(job("J1", 2**-29, weight=1000), job("J2", 2**-29))
+    placements = [place(f"J{n}", 0, 2**-29, f"C1/{n - 1}") for n in (1, 2)]
+    alone = {"processors": "speeds", "weight": 1, "pieces": []}
+    claimed = certificate(
+        1e-6, PRICES, alone, placements=placements, slot=None, objective="total-weighted-response-time"
+    )
+    assert float(proves(given, claimed).tolerance) == pytest.approx(1001 * 3 * 2**-30)
+
+
+@pytest.mark.parametrize(("slot", "message"), [(10, "of a processor is taken"), (None, "times so late")])
+def test_jobs_shorter_than_the_tolerance_take_their_processors(slot, message):
+    # So far from 0 the tolerance of times is 32 s.
+    short, late = [job(f"J{n}", 10) for n in range(60)], 10**15
+    placements = [place(one["id"], 0, 10, "C1/0") for one in short] + [place("F", late, late + 10, "C1/0")]
+    given = instance(*short, job("F", 10, arrival=late), clusters=[("C1", 1)])
+    claimed = certificate(1, PRICES, ONES | {"pieces": []}, placements=placements, slot=slot)
+    with pytest.raises(NotProvedError, match=message):
+        proves(given, claimed)
 
 
 @pytest.mark.parametrize(
@@ -336,6 +389,14 @@ def test_what_a_job_demands_is_checked(fields, platform, message):
             proves(given, claimed)
 
 
+@pytest.mark.parametrize("given", [{"group": 0}, {"group": 7, "processors": 1}, {"processors": 1}, {"nodes": ["C2/0"]}])
+def test_outages_name_what_they_take(given):
+    outage = {"cluster": "C1", "start": 0, "end": 9} | given
+    platform = THREE["platform"] | {"unavailable": [outage]}
+    with pytest.raises(BadFileError, match="unavailable"):
+        proves(THREE | {"platform": platform}, certificate(4, PRICES, ONES))
+
+
 def mangled(text, rng):
     """Return a text with a part of it taken out, doubled or changed."""
     first, last = sorted(rng.randrange(len(text)) for _ in range(2))
@@ -354,6 +415,28 @@ def test_malformed_files_give_one_line(tmp_path, capsys):
         out, err = capsys.readouterr()
         assert code in (0, 1, 2)
         assert code != 2 or (len(err.splitlines()) == 1 and not out)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        instance(job("J1", 1), clusters=[(f"C{n}", 1) for n in range(3000)]),
+        instance(
+            job("J1", 1, tasks=600),
+            clusters=[("C1", 600)],
+            running=[{"job": job(f"R{n}", 9), "nodes": [f"C1/{n}"], "end": n + 1} for n in range(600)],
+        ),
+    ],
+    ids=["groups", "events"],
+)
+def test_what_is_nested_too_deeply_is_not_proved(given, tmp_path, capsys):
+    (tmp_path / "i").write_text(json.dumps(given))
+    (tmp_path / "c").write_text(json.dumps(certificate(10**6, SEARCH | {"tables": []})))
+    assert main([str(tmp_path / name) for name in "ic"]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("not proved: ")
+    assert len(out.splitlines()) == 1
+    assert not err
 
 
 def test_files_that_cannot_be_read(tmp_path, capsys):

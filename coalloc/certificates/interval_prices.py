@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.solvers.backends.growing_lp import GrowingLp
-from coalloc.verify import FOREVER, Case, Resources, Steps, Table
+from coalloc.verify import FOREVER, IMPOSSIBLE, Case, Resources, Steps, Table
 
 MOST_LISTING_STEPS = 300_000
 """Steps of listing the sets of jobs that fit together."""
@@ -138,7 +138,8 @@ class IntervalPrices:
     def _written(self, prices: NDArray[np.float64]) -> Table:
         """Return prices as whole numbers."""
         case, unit = self._case, max(1, int(self._span))
-        weight = max(1, PRECISION * unit // max(1, case.budget)) if case.problem.is_sum else 0
+        is_limited = case.problem.is_sum and case.budget < IMPOSSIBLE
+        weight = max(1, PRECISION * unit // max(1, case.budget)) if is_limited else 0
         scale = weight * max(1, case.budget) / self._span if weight else float(PRECISION)
         pieces: list[tuple[int, int, Mapping[int, list[int]]]] = []
         for k, (begin, end) in enumerate(self._intervals):
@@ -153,5 +154,5 @@ class IntervalPrices:
 
 def grid_of(case: Case, times: Sequence[int]) -> list[int]:
     """Return the times at which something changes in a case, and others that are given, in order."""
-    ends = [end for end in case.ends if end < FOREVER]
+    ends = [end for end in case.ends if end < FOREVER // 2]
     return sorted({min(case.earliest), *case.earliest, *ends, *times})

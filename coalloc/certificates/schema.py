@@ -28,7 +28,7 @@ RULES = [
     _rule(
         "cases",
         ["split", "job", "cases"],
-        split={"enum": ["level", "start", "half"]},
+        split={"enum": ["level", "half"]},
         job={"type": "string"},
         at=COUNT,
         cases={"type": "array", "items": STEP},
