@@ -110,6 +110,21 @@ def test_a_graph_is_clusters_below_switches(read):
     assert "not expressed: resources of type ssd (1)" in log.report.sentences
 
 
+def test_vertices_are_named_and_counted_by_default(read):
+    # RFC 4: the base name is the type, the name is the base name with the number, and a pool has one resource.
+    short = graph()
+    for vertex in short["graph"]["nodes"]:
+        data = vertex["metadata"]
+        number = {"id": int(data["name"][-1])} if data["name"][-1].isdigit() else {}
+        kept = {key: data[key] for key in ("properties", "unit") if data.get(key)}
+        vertex["metadata"] = {"type": data["type"], **number, **kept} | ({"size": 2} if data["size"] == 2 else {})
+    short["graph"]["nodes"][0]["metadata"]["name"] = "cedar0"
+    short["graph"]["nodes"][3]["metadata"]["status"] = 1
+    log = read(ran(1, nodelist="node1"), resources=short)
+    assert log.instance == read(ran(1, nodelist="node1"), resources=graph()).instance
+    assert "not expressed: nodes that are down since an unknown time, taken as available (1)" in log.report.sentences
+
+
 def test_a_graph_inside_of_a_resource_set_has_its_properties(read):
     execution = {"R_lite": [{"rank": "0-1", "children": {"core": "0-1"}}], "nodelist": ["node[0-1]"]}
     both = {"version": 1, "execution": execution | {"properties": {"fast": "0"}}, "scheduling": graph()}

@@ -30,6 +30,9 @@ MEGABYTES = {"KB": 1e-3, "MB": 1.0, "GB": 1e3, "TB": 1e6, "KiB": 1 / 1024, "MiB"
 INSIDE = frozenset({"socket", "numanode", "pu", "cache", "L2cache", "L3cache"})
 """Types of vertices in a node that are no resources of their own here."""
 
+DOWN = 1
+"""Status of a vertex that takes no jobs."""
+
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?")
 SECONDS = {"ms": 1e-3, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -200,6 +203,7 @@ def _add_graph(found: FluxResources, document: Mapping[str, Any], path: str) -> 
     if not nodes:
         raise _FieldError(f"{path}graph.nodes", "must have a vertex of type node")
     amounts: dict[str, Counter[str]] = {v: Counter() for v in nodes}
+    holders = {above for v in nodes for above in (v, *graph.above(v))}
     for vertex, data in graph.metadata.items():
         node = next((v for v in graph.above(vertex) if v in nodes), None)
         size = data.get("size", 1)
@@ -207,7 +211,7 @@ def _add_graph(found: FluxResources, document: Mapping[str, Any], path: str) -> 
             amounts[node][data["type"]] += size
         elif node is not None and data["type"] == "memory" and data.get("unit") in MEGABYTES:
             amounts[node]["memory"] += size * MEGABYTES[data["unit"]]
-        elif node is not None and data["type"] not in INSIDE:
+        elif vertex not in holders and data["type"] not in INSIDE:
             site.notes[f"resources of type {data['type']}"] += 1
     for vertex, data in nodes.items():
         held = amounts[vertex]
@@ -217,6 +221,7 @@ def _add_graph(found: FluxResources, document: Mapping[str, Any], path: str) -> 
             raise _FieldError(f"{path}graph.nodes", f"must not repeat node {shown(data['name'])}")
         features = tuple(data["properties"]) if isinstance(data.get("properties"), dict) else ()
         gpus = ((GPU, float(held[GPU])),) if held[GPU] else ()
+        site.notes["nodes that are down since an unknown time, taken as available"] += data.get("status") == DOWN
         site.nodes[str(data["name"])] = SlurmNode(held["core"], float(held["memory"]) or None, gpus, features)
     _add_tree(found, graph, nodes)
 
@@ -227,11 +232,12 @@ def _graph(document: Mapping[str, Any], path: str) -> _Graph:
     for number, vertex in enumerate(_of(document, "nodes", list, path)):
         where = f"{path}nodes[{number}]"
         data = _of(vertex if isinstance(vertex, dict) else {}, "metadata", dict, f"{where}.")
-        _of(data, "type", str, f"{where}.metadata.")
-        _of(data, "name", str, f"{where}.metadata.")
+        basename, id = data.get("basename", _of(data, "type", str, f"{where}.metadata.")), data.get("id", -1)
+        usual = f"{basename}{id if isinstance(id, int) and id >= 0 else ''}"  # RFC 4
+        name = _of({"name": usual} | data, "name", str, f"{where}.metadata.")
         if not isinstance(data.get("size", 1), int) or data.get("size", 1) < 0:
             raise _FieldError(f"{where}.metadata.size", f"must be an integer, got {shown(data['size'])}")
-        graph.metadata[str(vertex.get("id"))] = data
+        graph.metadata[str(vertex.get("id"))] = data | {"name": name}
     for number, edge in enumerate(_of(document, "edges", list, path)):
         where = f"{path}edges[{number}]"
         ends = [_of(edge if isinstance(edge, dict) else {}, key, str, f"{where}.") for key in ("source", "target")]
