@@ -21,5 +21,5 @@ from coalloc.studies.audit_report import Audit as Audit
 from coalloc.studies.submissions import Submission as Submission
 from coalloc.studies.whatif_report import WhatIf as WhatIf
 from coalloc.workloads.library import LibraryEntry as LibraryEntry
-from coalloc.workloads.slurm.site import SlurmLog as SlurmLog
+from coalloc.workloads.slurm.site_log import SiteLog as SiteLog
 from coalloc.workloads.weeks.merging import MergedWeeks as MergedWeeks

@@ -22,7 +22,7 @@ from coalloc.cli import (
     examples,
     explain,
     generate,
-    import_slurm,
+    import_site,
     library,
     merge,
     policies,
@@ -93,7 +93,7 @@ app.command(epilog=whatif.EXAMPLES, cls=Command)(whatif.whatif)
 app.add_typer(study.app)
 app.command(epilog=generate.EXAMPLES, cls=Command)(generate.generate)
 app.command(epilog=convert.EXAMPLES, cls=Command)(convert.convert)
-app.add_typer(import_slurm.app)
+app.add_typer(import_site.app)
 app.command(epilog=merge.EXAMPLES, cls=Command)(merge.merge)
 app.command(epilog=policies.EXAMPLES, cls=Command)(policies.policies)
 app.command(epilog=solvers.EXAMPLES, cls=Command)(solvers.solvers)

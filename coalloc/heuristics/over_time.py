@@ -11,6 +11,7 @@ is applied again to what is, until it finds an allocation or none.
 | ``easy`` | the head gets the earliest time at which it fits; a later job starts if it fits now next to that |
 | ``conservative`` | reserves the earliest time at which a job fits |
 | ``slurm`` | starts jobs that fit now; no end before a window or reservation is rounded up beyond its beginning |
+| ``flux`` | starts jobs that fit now; gives others a reservation at the earliest time at which they fit |
 | ``mesd`` | chooses, at each time of its plan, among the jobs that fit then |
 | ``oas`` | windows and reservations are part of the planned problem |
 | ``pas`` | gives a job no class that is unavailable before its estimated end; placed again it counts as unproved |

@@ -123,6 +123,7 @@ BUILTIN: Mapping[str, Entry] = {
     "easy": Entry(".backfilling:Easy"),
     "conservative": Entry(".conservative:Conservative"),
     "slurm": Entry(".slurm:Slurm"),
+    "flux": Entry(".flux:Flux"),
     "mesd": Entry(".mesd:Mesd"),
     "pas": Entry(".pas:Pas"),
     "oas": Entry(".oas:Oas"),

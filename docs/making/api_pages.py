@@ -52,7 +52,7 @@ TOPICS = {
     "Files": """
         read_instance write_instance io.read_platform io.write_platform read_schedule write_schedule io.read_result
         io.write_result io.schema read_swf io.write_swf io.merge_swf results.MergedWeeks read_sacct
-        io.read_slurm results.SlurmLog read_irmasim
+        io.read_slurm io.read_flux results.SiteLog read_irmasim
     """,
     "Plots": """
         gantt plot.series_plot plot.power_plot plot.progress_plot

@@ -420,6 +420,7 @@ HEADINGS = {
     "easy": "EASY backfilling",
     "conservative": "Conservative backfilling",
     "slurm": "Slurm",
+    "flux": "Flux",
     "mesd": "MESD",
     "pas": "PAS",
     "oas": "OAS",

@@ -384,3 +384,23 @@ def test_import_slurm_writes_the_instance_and_the_recorded_schedule(tmp_path):
         2,
         f"{tmp_path / 'slurm.conf'}: line 1: cpus must be an integer, got 'x'\n",
     )
+
+
+def test_import_flux_writes_the_instance_and_the_recorded_schedule(tmp_path):
+    execution = {"R_lite": [{"rank": "0-1", "children": {"core": "0-1"}}], "nodelist": ["n[1-2]"]}
+    resources = write(tmp_path / "R.json", json.dumps({"version": 1, "execution": execution}))
+    ran = {"id": 7, "t_submit": 100, "t_run": 160, "t_cleanup": 220, "state": "INACTIVE", "ncores": 4}
+    jobs = write(tmp_path / "jobs.json", json.dumps({"jobs": [ran | {"nodelist": "n[1-2]"}]}))
+    instance, schedule = tmp_path / "i.json", tmp_path / "s.json"
+    files = ("--jobs", jobs, "--resources", resources)
+    made = run("import", "flux", *files, "-o", instance, "--schedule", schedule)
+    assert (made.exit_code, made.stdout) == (0, "")
+    assert made.stderr.splitlines()[1:3] == [
+        f"{jobs}: 1 record read, 1 in the instance",
+        f"{jobs}: 2 nodes with 4 CPUs in 1 cluster",
+    ]
+    assert made.stderr.splitlines()[-1] == f"{schedule}: 1 of 1 job placed"
+    assert run("check", instance, schedule).exit_code == 0
+    write(tmp_path / "R.json", '{"version": 2, "execution": {}}')
+    broken = run("import", "flux", *files)
+    assert (broken.exit_code, broken.stderr) == (2, f"{resources}: version: must be 1, got 2\n")

@@ -319,7 +319,7 @@ def test_what_has_no_place_is_dropped_and_what_is_unknown_left_out(read):
     assert log.report.unexpressed == {
         "generic resource that no node has: left out": 1,
         "license that slurm.conf does not have, or not enough of: left out": 1,
-        "partition that slurm.conf does not have: any node will do": 1,
+        "partition or queue that the site does not have: any node will do": 1,
         "partitions with a priority tier": 1,
         "trackable resource other than CPUs, memory, nodes, GRES and licenses: left out": 1,
     }

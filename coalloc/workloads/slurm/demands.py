@@ -22,7 +22,7 @@ TOKEN = re.compile(r"\s*([^\s&|,()\[\]*]+|[&|,()\[\]*])")
 class Unmet(StrEnum):
     """Requirement of a job that its instance does not express."""
 
-    PARTITION = "partition that slurm.conf does not have: any node will do"
+    PARTITION = "partition or queue that the site does not have: any node will do"
     FEATURE = "constraint on a feature that no node has: left out"
     SAME_FEATURE = "constraint [a|b] that all nodes have the same feature: any of them will do"
     COUNTED = "constraint that a number of nodes have a feature: left out"

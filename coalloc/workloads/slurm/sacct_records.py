@@ -89,9 +89,9 @@ def is_sacct(path: str) -> bool:
 
 
 class RecordLine(NamedTuple):
-    """A line of an export: its number; a run of a job, dropped, or broken; and its fields."""
+    """A record of an export: its place; a run of a job, dropped, or broken; and its fields."""
 
-    number: int
+    place: str
     found: SacctRecord | RecordDrop | Fault
     fields: Mapping[str, str]
 
@@ -118,10 +118,11 @@ def read_records(path: str, unit: Unit, partition: str | None) -> Iterator[Recor
     ends = first.endswith(delimiter.encode())
     parser = _Parser(names, delimiter, ends, unit, partition)
     for number, line in lines:
+        place = f"line {number}"
         try:
-            yield RecordLine(number, *parser.record(line.decode(errors="replace")))
+            yield RecordLine(place, *parser.record(line.decode(errors="replace")))
         except LineError as error:
-            yield RecordLine(number, Fault(f"line {number}", str(error)), {})
+            yield RecordLine(place, Fault(place, str(error)), {})
 
 
 def _names(line: bytes) -> list[str]:

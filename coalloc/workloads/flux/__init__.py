@@ -1,0 +1,1 @@
+"""Flux instances: the listing of their jobs, and their resources."""
