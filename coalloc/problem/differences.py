@@ -26,7 +26,8 @@ MOST_PAIRS = 10_000
 
 def contradicting_jobs(problem: Problem) -> list[int]:
     """Return the jobs, by index, whose time lags contradict each other; none where that is not proved."""
-    tied = sorted({j for row in problem.rows if len(row.members) == 2 for j in row.members})
+    tying = [row for row in problem.rows if len(row.terms if isinstance(row, TimeSumRow) else row.members) == 2]
+    tied = sorted({j for row in tying for j in row.members})
     if not any(isinstance(row, TimeSumRow) for row in problem.rows) or len(tied) > MOST_JOBS:
         return []
     place = {j: i for i, j in enumerate(tied)}
@@ -59,8 +60,6 @@ def _of_rows(problem: Problem, tied: list[int], place: dict[int, int]) -> NDArra
             if (factor, which) == (-1, "start") and j in place:
                 least[place[j], origin] = max(least[place[j], origin], row.least)
             continue
-        if len(row.members) == 1:
-            continue  # how long one job takes
         (_, of_late, late), (_, of_early, early) = sorted(row.terms, reverse=True)
         difference = row.least
         difference += problem.levels[early][0].duration if of_early == "end" else 0.0

@@ -4,7 +4,8 @@ With fixed options the lags, arrivals, precedences and rows of times are differe
 keep them are longest paths. Calendars put starts off further. As long as jobs take too much at some time, two of those
 that run then must not overlap: one starts when the other has ended. All such pairs are tried. Earliest starts are best
 for every regular objective, and in a schedule some pair of each conflict does not overlap (intervals each two of which
-overlap have a common point), so that no optimum is missed.
+overlap have a common point), so that no optimum is missed. Options are chosen job by job, each when those before it
+have no conflict.
 Source: delaying alternatives, B. De Reyck, W. Herroelen, European Journal of Operational Research 111 (1998).
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import permutations
 
@@ -114,24 +115,23 @@ def with_declared_limits(instance: Instance, declared: Iterable[Declaration]) ->
 
 @dataclass(frozen=True, slots=True)
 class Calendars:
-    """The calendars of jobs, by number; times are in slots, or in seconds."""
+    """The calendars of jobs, by number; times are in slots, or in seconds.
+
+    ``period`` is that after which all repeat; 0 if there are none.
+    """
 
     of_job: Mapping[int, Sequence[AllowedStarts]]
     slot: float | None
+    period: float
 
     @classmethod
     def of(cls, declared: Iterable[Declaration], instance: Instance, slot: float | None) -> Calendars:
         """Return what is declared."""
         found = [one for one in declared if isinstance(one, AllowedStarts)]
         by_job = {j: [one for one in found if one.job == job.id] for j, job in enumerate(instance.jobs)}
-        return cls(by_job, slot)
-
-    @property
-    def period(self) -> float:
-        """Period after which all calendars repeat; 0 if there are none."""
-        unit = 1.0 if self.slot is None else self.slot
-        periods = [one.calendar.period for of_job in self.of_job.values() for one in of_job]
-        return reduce(common_period, periods, unit) / unit if periods else 0.0
+        unit = 1.0 if slot is None else slot
+        periods = [one.calendar.period for of_job in by_job.values() for one in of_job]
+        return cls(by_job, slot, reduce(common_period, periods, unit) / unit if periods else 0.0)
 
     def put_off(self, job: int, start: float) -> float:
         """Return a start, not before this one, before which none is allowed."""
@@ -147,7 +147,8 @@ class LagSearch:
     """The search; ``demands[j]`` has shape ``(num_options, num_resources)``, ``durations[j]`` ``(num_options,)``.
 
     ``budgets`` are weights of options, shaped as durations, and the most that they may sum to. ``best_placed`` are the
-    number of the option and the start of each job.
+    number of the option and the start of each job; ``tried`` are options with differences, which pairs that are
+    forbidden in another order meet again.
     """
 
     demands: Sequence[FloatArray]
@@ -160,26 +161,37 @@ class LagSearch:
     budgets: Sequence[tuple[Sequence[FloatArray], float]] = ()
     best: float = math.inf
     best_placed: tuple[tuple[int, float], ...] = ()
+    tried: set[tuple[tuple[int, ...], frozenset[Difference]]] = field(default_factory=set)
 
     def run(self) -> None:
         """Try all options of all jobs."""
-        self._choose(())
+        self._extend((), self.differences)
 
-    def _choose(self, chosen: tuple[int, ...]) -> None:
-        """Choose the options of the other jobs, as long as some may improve."""
+    def _extend(self, chosen: tuple[int, ...], differences: Sequence[Difference]) -> None:
+        """Forbid each pair of a conflict of the jobs whose options are chosen; without one choose the next option."""
+        key = chosen, frozenset(differences)
+        if key in self.tried:
+            return
+        self.tried.add(key)
 
         def left(array: Sequence[FloatArray]) -> list[FloatArray]:
             return [one[[chosen[j]]] if j < len(chosen) else one for j, one in enumerate(array)]
 
         times = left(self.durations)
         is_within = all(math.fsum(map(np.min, left(weights))) <= limit for weights, limit in self.budgets)
-        if not is_within or self._improving(times, self.differences) is None:
+        starts = self._improving(times, differences) if is_within else None
+        if starts is None:
             return
-        if len(chosen) == len(self.durations):
-            self._resolve(chosen, [float(time) for (time,) in times], self.differences)
-            return
-        for option in range(len(self.durations[len(chosen)])):
-            self._choose((*chosen, option))
+        durations = [float(time[0]) for time in times[: len(chosen)]]
+        if conflict := self._conflict(chosen, starts[: len(chosen)], durations):
+            for after in self._orders(conflict):
+                self._extend(chosen, [*differences, after])
+        elif len(chosen) < len(times):
+            for option in np.argsort(self.durations[len(chosen)], kind="stable").tolist():
+                self._extend((*chosen, option), differences)
+        else:
+            self.best = self.value([(j, start, start + durations[j]) for j, start in enumerate(starts)])
+            self.best_placed = tuple(zip(chosen, starts, strict=True))
 
     def _improving(self, times: Sequence[FloatArray], differences: Iterable[Difference]) -> list[float] | None:
         """Return the earliest starts where each job takes one of some run times; None where they are no better.
@@ -231,26 +243,16 @@ class LagSearch:
                 return starts
         return None
 
-    def _resolve(self, chosen: Sequence[int], durations: Sequence[float], differences: Sequence[Difference]) -> None:
-        """Take the earliest starts if nothing is taken twice; else forbid each pair of what takes too much."""
-        starts = self._improving([np.array([time]) for time in durations], differences)
-        if starts is None:
-            return
-        conflict = self._conflict(chosen, starts, durations)
-        if not conflict:
-            self.best = self.value([(j, start, start + durations[j]) for j, start in enumerate(starts)])
-            self.best_placed = tuple(zip(chosen, starts, strict=True))
-            return
+    @staticmethod
+    def _orders(conflict: Sequence[int | FixedDemand]) -> Iterator[Difference]:
+        """Yield every way to put one of a conflict after another."""
         for first, second in permutations(conflict, 2):
-            if isinstance(second, int):
-                after = (
-                    Difference(second, first, 0.0, plus_early=1)
-                    if isinstance(first, int)
-                    else Difference(second, None, first.end)
-                )
-                self._resolve(chosen, durations, [*differences, after])
-            elif isinstance(first, int) and second.start > 0.0:
-                self._resolve(chosen, durations, [*differences, Difference(None, first, -second.start, plus_early=1)])
+            if isinstance(second, int) and isinstance(first, int):
+                yield Difference(second, first, 0.0, plus_early=1)
+            elif isinstance(second, int) and isinstance(first, FixedDemand):
+                yield Difference(second, None, first.end)
+            elif isinstance(first, int) and isinstance(second, FixedDemand) and second.start > 0.0:
+                yield Difference(None, first, -second.start, plus_early=1)
 
     def _conflict(
         self, chosen: Sequence[int], starts: Sequence[float], durations: Sequence[float]

@@ -35,6 +35,12 @@ def lag(late: str, early: str, least: float) -> TimeRow:
         # J3 starts 10 s after J2 and at most 15 s after J1; J2 follows J1, which needs both nodes, after 10 s.
         ((2, 1, 1), [lag("J2", "J1", 0.0), lag("J3", "J2", 10.0), lag("J1", "J3", -15.0)], [0, 1, 2]),
         ((1, 1, 1), [lag("J2", "J1", 0.0), lag("J3", "J2", 10.0), lag("J1", "J3", -15.0)], []),
+        # A job is tied to itself: it cannot start after its own start or end, and runs for 10 s.
+        ((1, 1), [lag("J1", "J1", 5.0)], [0]),
+        ((1, 1), [lag("J1", "J1", 0.0)], []),
+        ((1, 1), [TimeRow(((1, "start", "J1"), (-1, "end", "J1")), -5.0)], [0]),
+        ((1, 1), [TimeRow(((1, "end", "J1"), (-1, "start", "J1")), 15.0)], [0]),
+        ((1, 1), [TimeRow(((1, "end", "J1"), (-1, "start", "J1")), 10.0)], []),
         # A constraint keeps them apart.
         ((1, 1), [NotTogether(("J1", "J2")), lag("J2", "J1", 0.0), lag("J1", "J2", -5.0)], [0, 1]),
     ],
