@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import multiprocessing
 import os
 import re
 import shlex
@@ -19,6 +20,7 @@ import tomllib
 import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -28,6 +30,10 @@ PAGES = sorted(
 SET_UP = re.compile(r"^python3 -m venv .* && \.venv/bin/")
 PART = re.compile(r"^<!-- (given|shown only|saved as):\s(.*?)-->$|^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS_A_SHELL = re.compile(r"[|<>&;$*()`]")
+PROCESSES: Any = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
+"""Makes a process a page: where it can, a copy of one that has loaded the libraries."""
+LOADED = ["coalloc.cli.app", "highspy", "pandas", "pyomo.environ", "scipy.stats", "tests.pages"]
+PROCESSES.set_forkserver_preload(LOADED)
 DATA = {"json": json.loads, "toml": tomllib.loads}
 
 
@@ -72,12 +78,15 @@ def missing(output: str, printed: str) -> list[str]:
 def run_page(page: str, directory: Path) -> list[dict[str, str]]:
     """Run the blocks of a page in an empty directory; return what each printed, and the error that ended the last."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg", "COLUMNS": "120"}
+    environment = {"PATH": path, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg", "COLUMNS": "120"}
     answer = directory / "printed.json"
-    command = [sys.executable, "-m", "tests.pages", page, str(answer)]
     empty = directory / "reader"
     empty.mkdir()
-    subprocess.run(command, check=True, cwd=empty, env=environment, stdin=subprocess.DEVNULL)
+    process = PROCESSES.Process(target=main, args=(page, str(empty), str(answer)))
+    with mock.patch.dict(os.environ, environment):
+        process.start()
+    process.join()
+    assert process.exitcode == 0
     printed: list[dict[str, str]] = json.loads(answer.read_text(encoding="utf-8"))
     return printed
 
@@ -126,8 +135,9 @@ def _run(block: Block, namespace: dict[str, Any]) -> None:
         DATA[block.language](block.code)
 
 
-def main(page: str, answer: str) -> None:
-    """Run a page in the current directory, and write what its blocks print."""
+def main(page: str, directory: str, answer: str) -> None:
+    """Run a page in a directory, and write what its blocks print."""
+    os.chdir(directory)
     sys.path.insert(0, "")
     printed: list[dict[str, str]] = []
     namespace: dict[str, Any] = {"__name__": "__main__"}
@@ -143,7 +153,3 @@ def main(page: str, answer: str) -> None:
         if error:
             break
     Path(answer).write_text(json.dumps(printed), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

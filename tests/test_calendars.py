@@ -13,7 +13,7 @@ from coalloc.extend import AllowedStarts, Calendar, Constraint, TimeRow
 from coalloc.instance.time_base import TimeBase
 from coalloc.problem.allowed_slots import AllowedSlots
 from coalloc.testing import SmallSize, small_instance
-from tests.test_agreement import Case, assert_solved
+from tests.test_agreement import BOTH, Case, assert_solved
 
 PLATFORM = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=10.0)])
 CLOSE = 1e-6
@@ -226,8 +226,7 @@ def test_continuous_time_tries_no_grid_without_allowed_starts():
 
 
 @pytest.mark.usefixtures("cpsat_or_not")
-@pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("seed", "objective"), [*enumerate((*BOTH, *BOTH, "makespan"))])
 def test_the_optimum_is_that_of_brute_force(seed, objective):
     instance, slot = small_instance(seed, SmallSize(max_jobs=3, max_slots=8))
     rng = np.random.default_rng(seed)

@@ -91,7 +91,7 @@ def site(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     yield folder
     generators.families.cache_clear()
-    for module in ("coalloc_example", "broken"):
+    for module in ("coalloc_example", "broken", "typed"):
         sys.modules.pop(module, None)
 
 
@@ -128,6 +128,19 @@ def test_a_policy_of_a_package_is_run_and_listed_with_its_options(example):
     assert wrong.stderr == (
         "coalloc: allocation of policy 'last-come' must be one of fastest-first, first-fit, got 'best'\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("hint", "wanted"), [("int", "an integer"), ("float", "a number"), ("bool", "one of False, True")]
+)
+def test_an_option_of_a_policy_of_a_package_has_the_type_of_its_argument(site, hint, wanted):
+    install(site, "typed", {"coalloc.policies": {"typed": "typed:Typed"}})
+    (site / "typed.py").write_text(
+        f"class Typed:\n    scope = 'platform'\n    def __init__(self, given: {hint} = 1): ...\n"
+        "    def decide(self, state): ...\n"
+    )
+    refused = run("simulate", "example:thesis-oas-1", "--policy", "typed", "-p", "given=x")
+    assert refused.stderr == f"coalloc: given of policy 'typed' must be {wanted}, got 'x'\n"
 
 
 def test_a_broker_of_a_package_is_run_with_its_options(example):

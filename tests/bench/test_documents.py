@@ -13,6 +13,7 @@ from coalloc.bench.outcomes import FAILED, SOLVED
 from coalloc.bench.plan import read_plan
 from coalloc.bench.spec import parsed
 from coalloc.bench.summary import DEFAULT_TIME_LIMIT
+from coalloc.system.extras import is_installed
 from coalloc.workloads.examples import example
 
 ROOT = Path(__file__).parents[2]
@@ -50,8 +51,8 @@ def test_every_committed_specification_can_be_run(path):
 
 
 @pytest.mark.extras
+@pytest.mark.skipif(not is_installed("dask_jobqueue"), reason="the extra dask is not installed")
 def test_the_slurm_script_shows_its_job():
-    pytest.importorskip("dask_jobqueue", reason="the extra dask is not installed")
     command = [
         sys.executable,
         ROOT / "benchmarks" / "slurm.py",

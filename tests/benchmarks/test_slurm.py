@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 
 import pytest
 import slurm
 
 from coalloc.bench.store import Store
+from coalloc.system.extras import is_installed
 
-pytestmark = pytest.mark.extras
-pytest.importorskip("dask_jobqueue", reason="the extra dask is not installed")
+pytestmark = [
+    pytest.mark.extras,
+    pytest.mark.skipif(not is_installed("dask_jobqueue"), reason="the extra dask is not installed"),
+]
 
 OPTIONS = ("--queue", "normal", "--account", "project", "--hours", "2", "--threads", "4", "--memory", "6000")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def interrupts():
+    """Give Ctrl-C back: dask_jobqueue takes it for itself when it is imported."""
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, handler)
 
 
 @pytest.fixture

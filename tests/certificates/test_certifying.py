@@ -31,7 +31,7 @@ def instance_of(seed):
     return coalloc.generate("paper-oas", seed=seed, jobs=3 + seed % 2, **arrivals)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("slot", SLOTS)
 def test_certificates_are_accepted_and_no_mutant_proves_too_much(seed, slot):
     instance = instance_of(seed)
@@ -62,10 +62,10 @@ def check_mutants(instance, certificate, seed, least):
 SUMS = ("total-response-time", "total-weighted-response-time", "mean-wait", "weighted-tardiness", "maximum-lateness")
 
 
-@pytest.mark.parametrize("objective", [*SUMS, "mean-bounded-slowdown"])
 @pytest.mark.parametrize("slot", SLOTS)
-@pytest.mark.parametrize("seed", range(2))
-def test_sums_and_lateness_are_certified(seed, slot, objective):
+@pytest.mark.parametrize(("number", "objective"), [*enumerate([*SUMS, "mean-bounded-slowdown"])])
+def test_sums_and_lateness_are_certified(number, objective, slot):
+    seed = (number + SLOTS.index(slot)) % 2
     instance, rng = instance_of(seed), random.Random(seed)
     jobs = [replace(j, due_date=rng.uniform(1e6, 4e6), weight=float(rng.randint(1, 4))) for j in instance.jobs]
     instance = replace(instance, jobs=tuple(jobs))

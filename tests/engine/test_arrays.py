@@ -56,8 +56,8 @@ def solved(instance: coalloc.Instance, **options: Any) -> Callable[[], object]:
 
 def priced() -> None:
     criterion = Criterion.of(discretise(pool(12, 1), None), "total-response-time")
-    sum_bound(criterion, 0.2)
-    job_prices_bound(criterion, 0.2)
+    sum_bound(criterion, 0.05)
+    job_prices_bound(criterion, 0.05)
 
 
 def packed() -> None:

@@ -458,10 +458,9 @@ def test_no_model_puts_a_job_that_communicates_across_a_link_of_no_bandwidth(sol
     assert (coalloc.solve(instance, model=model).status == "optimal") is is_feasible
 
 
-@pytest.mark.parametrize("rounding", ["up", "down"])
 @pytest.mark.parametrize("family", [small_instance, small_memory_instance])
-@pytest.mark.parametrize("seed", range(10))
-def test_counts_and_chronological_order_lose_nothing(seed, family, rounding):
+@pytest.mark.parametrize(("seed", "rounding"), [*enumerate(("up", "down") * 5)])
+def test_counts_and_chronological_order_lose_nothing(seed, rounding, family):
     # No optimum waits while nothing runs and all have arrived, so it ends within the slots of a serial schedule.
     instance, slot = family(seed, TINY)
     makespan, response = every_start_on_every_processor(instance, slot, rounding, TINY.max_slots)

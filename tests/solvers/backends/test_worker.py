@@ -106,7 +106,7 @@ def test_a_solve_goes_on_without_the_cores_whose_processes_fail(
     monkeypatch: pytest.MonkeyPatch, python: str, note: str
 ) -> None:
     monkeypatch.setattr(sys, "executable", python)
-    result = coalloc.solve(coalloc.generate("thesis-oas", seed=2, jobs=24), slot="15%", time_limit=10.0, threads=2)
+    result = coalloc.solve(coalloc.generate("thesis-oas", seed=2, jobs=24), slot="15%", time_limit=2.0, threads=2)
     assert result.schedule is not None
     noted = [point for point in result.trace if point.source.startswith(f"beam search: {note}")]
     assert len(noted) == 1

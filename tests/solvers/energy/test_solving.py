@@ -95,8 +95,7 @@ def test_jobs_within_nodes_in_slots(seed, limit):
     assert_equal(random_instance(seed), slot=2.0, scope="node", makespan_limit=limit or 1e3)
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("limit", [1e3, 9.0])
+@pytest.mark.parametrize(("seed", "limit"), [*enumerate((1e3, 1e3, 9.0, 9.0) * 2)])
 def test_jobs_within_nodes_in_continuous_time(seed, limit):
     assert_equal(random_instance(seed), scope="node", makespan_limit=limit)
 
@@ -132,8 +131,7 @@ def beside(instance: Instance, seed: int) -> Instance:
     return instance.replace(running=runs)
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("limit", [1e3, 9.0])
+@pytest.mark.parametrize(("seed", "limit"), [*enumerate((9.0, 9.0, 1e3, 1e3) * 2)])
 def test_jobs_within_nodes_beside_running_ones(seed, limit):
     assert_equal(beside(random_instance(seed), seed), scope="node", makespan_limit=limit)
 
@@ -148,8 +146,7 @@ def test_jobs_within_nodes_beside_running_ones_in_slots(seed):
     assert_equal(beside(random_instance(seed), seed), slot=2.0, scope="node")
 
 
-@pytest.mark.parametrize("seed", [1, 5, 6, 9])
-@pytest.mark.parametrize("slot", [None, 2.0])
+@pytest.mark.parametrize(("seed", "slot"), [(1, None), (5, 2.0), (6, 2.0), (9, None)])
 def test_jobs_within_nodes_share_memory_with_running_ones(seed, slot):
     assert_equal(with_memory(beside(random_instance(seed), seed), seed), slot=slot, scope="node")
 
