@@ -255,7 +255,8 @@ def fuzzed_row(seed: int) -> Row | None:
 def mutate(document: dict[str, Any], rng: random.Random) -> None:
     """Change a bound, and a price, a rule, a slot or a time of a certificate."""
     bound = document["bound"]
-    document["bound"] = rng.choice([None, 1.0]) if bound is None else bound + rng.choice([0, 1, 1 + abs(bound) // 50])
+    raised = [None] if bound is None else [bound, bound + 1, bound + 1 + abs(bound) // 50]
+    document["bound"] = rng.choice([*raised, *raised, None, 1.0])
     kind = rng.randrange(5)
     pieces = [piece for table in document["tables"] for piece in table["pieces"]]
     if kind == 0 and pieces:
