@@ -83,3 +83,8 @@ def test_a_run_that_goes_on_where_an_interrupted_one_stopped_is_too_short(instan
     # 40 s are done in the interrupted run: the last one would have to take 60 s more, were they not lost.
     last = schedule["A"].replace(end=100.0)
     assert rules(instance, schedule.replace(placements=[last, schedule["B"]])) == ["duration"]
+
+
+def test_a_job_that_only_has_a_lost_run_is_missing(instance, schedule):
+    # The lost run of A and the placement of B are as many as the jobs, in their order.
+    assert rules(instance, schedule.replace(placements=[schedule["B"]])) == ["missing-job"]
