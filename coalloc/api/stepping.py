@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import add
 from typing import Any
 
 from coalloc.documents.arguments import Seed, public, require
@@ -197,8 +196,8 @@ class Simulation:
         Parameters
         ----------
         decision : str or Start or Wake or Preempt or iterable of them, default None
-            Jobs that start now, by id, in this order. ``coalloc.extend.Start`` says where; an id leaves that to the
-            rule ``"fastest-first"``. Empty: wait. None: the policy decides; without one, wait.
+            Jobs that start or resume now, by id, in this order. ``coalloc.extend.Start`` says where a job starts; an id
+            leaves that to the rule ``"fastest-first"``. Empty: wait. None: the policy decides; without one, wait.
 
         Returns
         -------
@@ -221,7 +220,7 @@ class Simulation:
                 self._site = self._engine.next_pass()
             return self.state
         site = self._carry_out(decision)
-        if site.queue and not self._engine.can_go_on:
+        if site.has_jobs and not self._engine.can_go_on:
             raise self._engine.stuck()
         with self._watched():
             self._site = self._next_after(site)
@@ -232,7 +231,7 @@ class Simulation:
         try:
             return self._engine.next_pass()
         except PolicyError:
-            if not site.queue:
+            if not site.has_jobs:
                 raise
             return site
 
@@ -491,7 +490,7 @@ class Simulation:
         site = self._site
         if site is not None:
             site.is_due = False
-            if not site.queue:
+            if not site.has_jobs:
                 with self._watched():
                     self._site = self._engine.next_pass()
 
@@ -522,8 +521,8 @@ class Simulation:
                         self._engine.position,
                     )
                 start, room = placed, less(room, placed.counts)
-            elif isinstance(start, Preempt):
-                room = tuple(map(add, room, _taken_by(state, start.job_id)))
+            elif isinstance(start, (Preempt, Start)):
+                room = state.room_after(room, start)
             decisions.append(start)
         return decisions
 
@@ -557,12 +556,6 @@ class Simulation:
         except BaseException:
             self._is_broken = True
             raise
-
-
-def _taken_by(state: State, job_id: str) -> Allocation:
-    """Return what a running job takes of the room; nothing where it does not run."""
-    nothing = (0,) * len(state.room)
-    return next((run.taken for run in state.running if run.job.id == job_id), nothing)
 
 
 def chosen_policy(policy: str | Policy | Broker, options: Mapping[str, Any]) -> tuple[Policy | Broker, str]:

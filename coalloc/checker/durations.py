@@ -68,12 +68,13 @@ def _durations(case: Case) -> Iterator[Violation]:
     lengths = np.asarray(sum(_parts(rows)), dtype=np.float64)
     for row, parts in named.items():
         lengths[row] = max(fixed + communicating for fixed, communicating in parts)
-    tolerance = rows.tolerance
+    tolerance, lasted = rows.summed_up(rows.tolerance), rows.summed_up(rows.end - rows.start)
     if made is not None:
-        progress, fastest = made
+        progress, fastest = made = rows.summed_up(made[0]), made[1]
         is_right = np.abs(progress - 1.0) <= RELATIVE_TOLERANCE + fastest * tolerance
     else:
-        is_right = np.abs(rows.end - rows.start - lengths) <= tolerance
+        is_right = np.abs(lasted - lengths) <= tolerance
+    is_right |= rows.next_run >= 0  # the run that continues it counts
     is_right &= (rows.end >= rows.start) & (made is not None or slot is None)
     for row, placement, job in rows.placed(~is_right):  # where a number is none, it is looked at closely
         if placement.end < placement.start - tolerance[row]:
@@ -85,22 +86,24 @@ def _durations(case: Case) -> Iterator[Violation]:
             yield Violation("duration", (placement.job,), "", placement.end, length, 0, sentence)
         elif job is None or math.isnan(rows.slowdown[row]):
             continue  # its execution time is not defined; other rules say why
+        elif rows.next_run[row] >= 0:
+            continue
         elif made is not None:
             yield from _progress_violation(
                 placement, float(made[0][row]), float(made[1][row]), slot, float(tolerance[row])
             )
         else:
-            yield from _length_violation(placement, float(lengths[row]), slot, float(tolerance[row]))
+            lasts = float(lasted[row])
+            yield from _length_violation(placement, lasts, float(lengths[row]), slot, float(tolerance[row]))
 
 
 def _length_violation(
-    placement: Placement, execution_time: float, slot: float | None, tolerance: float
+    placement: Placement, length: float, execution_time: float, slot: float | None, tolerance: float
 ) -> Iterator[Violation]:
-    """Yield a job that does not last its execution time (killed: lasts longer), where SC = 1."""
+    """Yield a job that does not last its execution time (killed: lasts longer), where SC = 1; ``length`` is in s."""
     killed = placement.outcome == "killed"
     slotted = slot is not None and not killed and math.isfinite(execution_time / slot)
     limit = slot * slots_up(execution_time, slot) if slot is not None and slotted else execution_time
-    length = placement.end - placement.start
     if abs(length - limit) <= tolerance or (killed and length < limit):
         return
     verdict = "too early" if length < limit else "too late"
@@ -171,7 +174,7 @@ RULES = (
         {
             "duration": "a job lasts exactly its execution time, rounded up to whole time slots in a slotted schedule; "
             "with shared links its progress between start and end is 1 (slotted: at least 1); a killed job has at most "
-            "that duration or progress; no job ends before it starts"
+            "that duration or progress; runs before suspensions count; no job ends before it starts"
         },
         _durations,
         {"times"},

@@ -1,4 +1,4 @@
-"""Rules on failures of nodes and on interrupted runs: unknown-node, failed-node, interruption."""
+"""Rules on failures of nodes and on interrupted runs: unknown-node, failed-node, interruption, suspension."""
 
 from __future__ import annotations
 
@@ -75,6 +75,18 @@ def _interruptions(case: Case) -> Iterator[Violation]:
             yield Violation("interruption", (run.job,), "", run.end, 0, 1, sentence)
 
 
+def _suspensions(case: Case) -> Iterator[Violation]:
+    """Yield suspended runs that no run of their job on the same processors continues."""
+    rows = case.rows
+    for row, run in enumerate(case.schedule.interrupted, rows.num_running):
+        following = int(rows.next_run[row])
+        if run.cause == "suspension" and (following < 0 or rows.spans(row) != rows.spans(following)):
+            sentence = f"job {visible(run.job)} is suspended at {seconds(run.end)}, but " + (
+                "never resumes" if following < 0 else "resumes on other processors"
+            )
+            yield Violation("suspension", (run.job,), "", run.end, 0, 1, sentence)
+
+
 def _has_cause(case: Case, row: int, run: InterruptedRun, tolerance: float) -> bool:
     """Return whether a failure of one of its nodes begins when a run ends."""
     begin = [failure for failure in case.schedule.failures if abs(failure.start - run.end) <= tolerance]
@@ -91,4 +103,5 @@ RULES = (
         },
         _interruptions,
     ),
+    Rule({"suspension": "a job resumes on the processors on which it was suspended"}, _suspensions),
 )

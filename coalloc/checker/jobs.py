@@ -35,9 +35,10 @@ def _other_instance(case: Case) -> Iterator[Violation]:
 def _placed_once(case: Case) -> Iterator[Violation]:
     """Yield jobs that are missing, placed twice, or not to be placed at all."""
     rows, instance = case.rows, case.instance
-    if rows.ids[rows.num_running :] == column(instance.jobs, "id"):
+    placed = column(case.schedule.placements, "job")
+    if placed == column(instance.jobs, "id") and not rows.is_unknown.any():
         return
-    times = Counter(column(case.schedule.placements, "job"))
+    times = Counter(placed)
     for name in instance.job_by_id:
         if name not in times:
             yield Violation("missing-job", (name,), "", None, 0, 1, f"job {visible(name)} is not placed")

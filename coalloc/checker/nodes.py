@@ -64,12 +64,14 @@ def _memory(case: Case) -> Iterator[Violation]:
     if case.instance.shares_nodes:
         yield from _too_large_tasks(case)
         return
-    rows = case.rows
+    rows = case.rows.with_suspensions
     memory = [group.memory for cluster in case.instance.platform.clusters for group in cluster.nodes]
     limits = np.array([math.inf if limit is None else capacity_limit(limit) for limit in memory])
     asked = rows.column("memory", 0.0, lambda amount: amount or 0.0)
-    # A node has at most a task per core, unless two rows hold a processor at once.
-    most = math.inf if case.has_found("overlap") else rows.groups.cores * asked.max(initial=0.0)
+    # A node has at most a task per core, unless two rows hold a processor at once, or a suspended job its memory.
+    most = (
+        math.inf if case.has_found("overlap") or rows is not case.rows else rows.groups.cores * asked.max(initial=0.0)
+    )
     is_tight = np.isfinite(limits) & ~(most <= limits)
     if not is_tight.any():
         return
@@ -111,8 +113,8 @@ RULES = (
     Rule(
         {
             "memory": "the tasks on a node require together at most its memory at any time at which a job of the "
-            "schedule requires some there; nodes without memory are not limited; on time-shared nodes with paging a "
-            "task requires at most what its node can ever provide"
+            "schedule requires some there, suspended jobs included; nodes without memory are not limited; on "
+            "time-shared nodes with paging a task requires at most what its node can ever provide"
         },
         _memory,
     ),

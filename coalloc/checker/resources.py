@@ -20,7 +20,7 @@ def _resources(case: Case) -> Iterator[Violation]:
 
     A job takes its amount as a whole once in each place in which it has tasks, and that of each task where it is.
     """
-    rows, platform = case.rows, case.instance.platform
+    rows, platform = case.rows.with_suspensions, case.instance.platform
     tasks = tasks_by_cluster(rows)[rows.held]
     known = [job for job in rows.jobs[rows.num_running :] if job is not None]
     for name in sorted({name for job in known for name in (*job.resources, *job.task_resources)}):
@@ -45,7 +45,7 @@ def _resources(case: Case) -> Iterator[Violation]:
 
 def _limits(case: Case) -> Iterator[Violation]:
     """Yield each time at which the jobs of a limit take more than its capacity, with the peak."""
-    rows = case.rows
+    rows = case.rows.with_suspensions
     for limit in case.instance.limits:
         amounts = dict(zip(limit.jobs, limit.amounts or [1.0] * len(limit.jobs), strict=True))
         load = np.array([amounts.get(name, 0.0) for name in rows.ids], dtype=np.float64)

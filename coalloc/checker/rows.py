@@ -7,7 +7,7 @@ are half-open, and a job that lasts no longer than the tolerance occupies nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ class CheckedRows:
     held: Ints
     sets: Sets
     groups: Groups
+    next_run: Ints
+    """The row of the next run of the job of each row that is a suspended run; -1 of all others, or without one."""
 
     def placed(self, chosen: NDArray[np.bool_]) -> Iterator[tuple[int, Placement, Job | None]]:
         """Yield row, placement and job of each placement whose row is chosen."""
@@ -66,6 +68,23 @@ class CheckedRows:
     def parts(self, row: int) -> list[tuple[int, int, int]]:
         """Return the processors of a row as ``(first, stop, group)``."""
         return self.sets.parts(int(self.held[row]))
+
+    def summed_up(self, amounts: Floats) -> Floats:
+        """Return amounts of the rows, with those of the suspended runs before that a row continues."""
+        total = amounts.copy()
+        suspended = np.flatnonzero(self.next_run >= 0)
+        for row in suspended[np.argsort(self.start[suspended], kind="stable")].tolist():
+            total[self.next_run[row]] += total[row]
+        return total
+
+    @property
+    def with_suspensions(self) -> CheckedRows:
+        """The rows, where each suspended run goes on until the next run of its job: as long its memory stays taken."""
+        is_last = self.next_run < 0
+        if is_last.all():
+            return self
+        finish = np.where(is_last, self.finish, np.maximum(self.finish, self.begin[self.next_run]))
+        return replace(self, finish=finish)
 
     def column(self, name: str, otherwise: float, number_of: Callable[[Any], float] = float) -> Floats:
         """Return the number that a field of the job of each row states, or another one where the job is unknown."""
@@ -103,7 +122,21 @@ def rows_of(instance: Instance, schedule: Schedule) -> CheckedRows:
         held=held,
         sets=sets,
         groups=groups,
+        next_run=_next_runs(schedule, len(running), len(start)),
     )
+
+
+def _next_runs(schedule: Schedule, num_running: int, num_rows: int) -> Ints:
+    """Return ``next_run`` of the rows."""
+    following, runs = np.full(num_rows, -1), schedule.runs
+    if schedule.interrupted:
+        row_of = {runs[k].job: k for k in range(len(schedule.interrupted), len(runs))}
+        latest = sorted(range(len(schedule.interrupted)), key=lambda k: -runs[k].start)
+        for k in latest:
+            if schedule.interrupted[k].cause == "suspension" and runs[k].job in row_of:
+                following[num_running + k] = num_running + row_of[runs[k].job]
+            row_of[runs[k].job] = k
+    return following
 
 
 def _jobs(instance: Instance, placements: Sequence[Placement]) -> Sequence[Job | None]:

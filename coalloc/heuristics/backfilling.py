@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from operator import itemgetter, le
 from typing import ClassVar, Literal, Self
 
 from coalloc.heuristics.classics import less
+from coalloc.heuristics.gap import Gap, releases
 from coalloc.heuristics.over_time import Filling, ShapeFilling
+from coalloc.heuristics.preempting import Preemption
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.orders import ByWeight, Keys, Order, is_fixed, ordered
 from coalloc.rules.queues import Places, QueueRules, WaitingJobs, waiting_jobs
-from coalloc.rules.reservations import Release, Reservation, Reserve, reservation, reservation_in_pool
+from coalloc.rules.reservations import Reserve, reservation, reservation_in_pool
 from coalloc.rules.shapes import ShapeChoice
-from coalloc.simulator.policy import INTERRUPTED, Preempt, Running, Start, State
+from coalloc.simulator.policy import INTERRUPTED, Preempt, Start, State
+from coalloc.simulator.processors import Processors, processors_of
 
 CandidateOrder = Literal["queue"] | Order
 """The order of the jobs that may pass the first that waits: that of the queue, or another."""
@@ -53,8 +55,8 @@ class Easy:
     shapes
         Mode of a moldable job: its first, or the one that ends first by the estimates.
     preempt
-        Whether jobs of larger ``weight`` come first, and stop running jobs of smaller weight, which start anew
-        (docs/simulation.md#preemption).
+        Whether jobs of larger ``weight`` come first, and stop running jobs of smaller weight, which start anew or are
+        suspended (docs/simulation.md#preemption).
     """
 
     supported_features: ClassVar[frozenset[str]] = INTERRUPTED
@@ -63,7 +65,7 @@ class Easy:
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     shapes: ShapeChoice = "first"
-    preempt: Literal["none", "requeue"] = "none"
+    preempt: Literal["none", "requeue", "suspend"] = "none"
     _run: object = field(init=False, default=None)
     _has_closings: bool = field(init=False, default=False)
     _is_moldable: bool = field(init=False, default=False)
@@ -74,7 +76,9 @@ class Easy:
     _turns: Keys | None = field(init=False)
     """The order in which others are tried than the first that waits; None is that of the queue."""
     _reserve: Reserve = field(init=False)
-    _gap: _Gap | None = field(init=False, default=None)
+    _members: Sequence[Processors] = field(init=False)
+    """The processors of each class."""
+    _gap: Gap | None = field(init=False, default=None)
     """Gap that the last pass left, in which no job that waited then fits."""
 
     @property
@@ -86,6 +90,11 @@ class Easy:
     def preempts(self) -> bool:
         """Whether it stops jobs for others."""
         return self.preempt != "none"
+
+    @property
+    def suspends(self) -> bool:
+        """Whether these are suspended."""
+        return self.preempt == "suspend"
 
     @property
     def queue_rules(self) -> QueueRules | None:
@@ -100,6 +109,7 @@ class Easy:
         self._run, self._gap, self._has_closings = state.run, None, state.has_closings
         self._is_moldable = state.is_moldable
         self._allocator = state.allocator(self.allocation)
+        self._members = [processors_of(node_class.processors) for node_class in state.classes] if self.preempts else []
         is_pool = len(state.room) == 1 and not state.is_restricted
         self._reserve = reservation_in_pool if is_pool else reservation
         self._order = ByWeight(self.queue_order) if self.preempts else self.queue_order
@@ -126,52 +136,39 @@ class Easy:
             return self._over_time(state)
         waiting, choose, free = self._waiting, self._allocator.choose, state.room
         waiting.update(state)
+        if self.preempts:
+            return self._preempting(state)
         starts: list[Start] = []
         passing: list[int] = []
-        stopped: list[tuple[int, Running]] = []
         for job in waiting.jobs:
             counts = choose(job, free)
-            if counts is None and self.preempts:
-                victims = self._victims(job, free, _without(state.running, stopped), state)
-                stopped += [(len(starts), run) for run in victims]
-                free = _more(free, victims)
-                counts = choose(job, free)
             if counts is None:
                 room = sum(free[: len(state.classes)])
                 if room:
-                    passing = self._pass_head(starts, free, room, state, _without(state.running, stopped))
+                    passing = self._pass_head(starts, free, room, state)
                 break
             starts.append(Start(job.id, counts))
             free = less(free, counts)
         if starts:
             waiting.leave(len(starts) - len(passing), passing)
-        return _interleaved(starts, stopped) if stopped else starts
+        return starts
 
-    def _victims(self, job: Job, free: Allocation, running: Sequence[Running], state: State) -> list[Running]:
-        """Return the jobs of smaller weight that stop for one; none where it would not fit even so.
+    def _preempting(self, state: State) -> Sequence[Start | Preempt]:
+        """Return the jobs that start or resume now, and those that stop for them."""
+        waiting, turns = self._waiting, self._turns
+        answer = Preemption(state, self._allocator, self._members, suspends=self.suspends)
+        num_first = answer.start(waiting.jobs)
+        passing: list[int] = []
+        if num_first < len(waiting.jobs):
+            gap = answer.gap(waiting.jobs[num_first], self._reserve)
+            candidates = waiting.small(gap.room, num_first + 1)
+            if turns is not None and len(candidates):
+                candidates = self._in_turn(candidates, turns, state)
+            passing = answer.fill(gap, waiting, candidates)
+        waiting.leave(num_first, passing)
+        return answer.decisions
 
-        Those of the smallest weight come first, of these the one that started last, until the job fits; then each
-        goes on without which the job fits, too.
-        """
-        choose = self._allocator.choose
-        smaller = [run for run in running if run.job.weight < job.weight and run.start < state.now]
-        smaller = [run for run in smaller if run.job.id not in state.given]
-        found: list[Running] = []
-        for run in sorted(smaller, key=lambda run: (run.job.weight, -run.start)):
-            found.append(run)
-            if choose(job, _more(free, found)) is not None:
-                break
-        else:
-            return []
-        for run in [*found]:
-            others = [other for other in found if other is not run]
-            if choose(job, _more(free, others)) is not None:
-                found = others
-        return found
-
-    def _pass_head(
-        self, starts: list[Start], free: Allocation, room: int, state: State, running: Sequence[Running]
-    ) -> list[int]:
+    def _pass_head(self, starts: list[Start], free: Allocation, room: int, state: State) -> list[int]:
         """Add starts of jobs behind the first that waits, which do not delay it; return their places."""
         waiting, head, gap = self._waiting, len(starts), self._gap
         jobs = waiting.jobs
@@ -183,7 +180,7 @@ class Easy:
         now = state.now
         if gap is None:
             started = [(jobs[k], s) for k, s in enumerate(starts)]
-            gap = self._gap = self._gap_before(jobs[head], started, free, state, running)
+            gap = self._gap = self._gap_before(jobs[head], started, free, state)
         if self._turns is not None:
             candidates = self._in_turn(candidates, self._turns, state)
         passing: list[int] = []
@@ -232,77 +229,9 @@ class Easy:
             return [*range(num_first + 1, len(self._waiting.jobs))]
         return self._waiting.small(room, num_first + 1)
 
-    def _gap_before(
-        self,
-        head: Job,
-        starts: Sequence[tuple[Job, Start]],
-        free: Allocation,
-        state: State,
-        running: Sequence[Running],
-    ) -> _Gap:
+    def _gap_before(self, head: Job, starts: Sequence[tuple[Job, Start]], free: Allocation, state: State) -> Gap:
         """Return what is free beside the reservation of the first job that waits, where others start now."""
         time, now = self._allocator.time, state.now
         started = [(now + time(job, start.counts), tuple(start.counts)) for job, start in starts]
-        kept = self._reserve(head, free, _releases(running, now, started), self._allocator.choose)
-        return _Gap(head, free, kept, self._allocator, state)
-
-
-def _without(running: Sequence[Running], stopped: Sequence[tuple[int, Running]]) -> Sequence[Running]:
-    """Return the jobs that go on."""
-    gone = {run.job.id for _, run in stopped}
-    return [run for run in running if run.job.id not in gone] if gone else running
-
-
-def _interleaved(starts: Sequence[Start], stopped: Sequence[tuple[int, Running]]) -> list[Start | Preempt]:
-    """Return starts with the jobs that stop for each of them, by place, before it."""
-    decisions: list[Start | Preempt] = [*starts]
-    for place, run in reversed(stopped):
-        decisions.insert(place, Preempt(run.job.id))
-    return decisions
-
-
-def _more(free: Allocation, stopped: Sequence[Running]) -> Allocation:
-    """Return what is free where jobs stop."""
-    return tuple(map(sum, zip(free, *(run.taken for run in stopped), strict=True)))
-
-
-def _releases(running: Sequence[Running], now: float, started: Sequence[Release]) -> Iterable[Release]:
-    """Return when jobs are expected to end, those that start now included; overdue ones are expected now."""
-    ends = ((end if end > now else now, taken) for _, _, _, _, end, taken in running)
-    return sorted([*ends, *started], key=itemgetter(0)) if started else ends
-
-
-class _Gap:
-    """Gap beside a reservation, and the jobs that fill it."""
-
-    def __init__(self, head: Job, free: Allocation, kept: Reservation, allocator: Allocator, state: State) -> None:
-        num_classes, self._num_failures = len(state.classes), state.num_failures
-        self._head, self._free, self._extra, self._allocator = head, free, kept.extra, allocator
-        self.end, self.room, self.spare = kept.start, sum(free[:num_classes]), sum(kept.extra[:num_classes])
-        self.num_tried = 0
-
-    def is_as_it_was(self, head: Job, free: Allocation, state: State) -> bool:
-        """Return whether jobs that did not fit do not fit now either, in a pool of equal nodes.
-
-        Nothing has ended or failed since, nothing is due, and the same job waits first: only the clock has moved on.
-        """
-        if free != self._free or head is not self._head or len(free) > 1 or state.num_failures != self._num_failures:
-            return False
-        first = next(iter(state.running), None)
-        return first is None or first.estimated_end > state.now
-
-    def admit(self, job: Job, now: float) -> Allocation | None:
-        """Take the processors of a job that does not delay the reservation; return them, None where it would.
-
-        It ends before the reservation, or leaves it its processors: those that the rule prefers, else others.
-        """
-        choose = self._allocator.choose
-        counts = choose(job, self._free)
-        is_short = counts is not None and now + self._allocator.time(job, counts) <= self.end
-        if counts is not None and not is_short and not all(map(le, counts, self._extra)):
-            counts = choose(job, tuple(map(min, self._free, self._extra)))
-        if counts is not None:
-            self._free, self.room = less(self._free, counts), self.room - job.tasks
-            if not is_short:
-                self._extra, self.spare = less(self._extra, counts), self.spare - job.tasks
-        return counts
+        kept = self._reserve(head, free, releases(state.running, now, started), self._allocator.choose)
+        return Gap(head, free, kept, self._allocator, state)

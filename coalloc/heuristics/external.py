@@ -14,6 +14,7 @@ import subprocess
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, ClassVar
 
 from coalloc.documents.kinds import plain
@@ -22,14 +23,15 @@ from coalloc.heuristics.classics import less
 from coalloc.instance import CoallocError, Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import RuleName
-from coalloc.simulator.decisions import Start, Wake
+from coalloc.simulator.decisions import Preempt, Start, Wake
 from coalloc.simulator.policy import INTERRUPTED, Running, State
 
 PROTOCOL = 1
 """Version of the messages."""
 GRACE = 2.0
 """Seconds that a program gets to end once its input is closed."""
-FIELDS = {"start", "wake"}
+LISTS = ("requeue", "suspend", "start")
+FIELDS = {*LISTS, "wake"}
 """Fields that an answer may have."""
 
 
@@ -125,7 +127,7 @@ class ExternalPolicy:
             self._left.append(job.id)
         self._arrived = known
 
-    def decide(self, state: State) -> list[Start | Wake]:
+    def decide(self, state: State) -> list[Preempt | Start | Wake]:
         """Return what the program answers."""
         if state is not self._state:
             self.begin(state)
@@ -142,20 +144,24 @@ class ExternalPolicy:
         }
         self._arrived, self._ended, self._left = [], [], []
         answer = self._program.ask(message)
-        return [*self._starts(state, answer.get("start", [])), *_wakes(answer.get("wake"))]
+        requeued, suspended, given = (_listed(answer, field) for field in LISTS)
+        stopped = [*(Preempt(job) for job in requeued), *(Preempt(job, suspend=True) for job in suspended)]
+        return [*stopped, *self._starts(state, stopped, given), *_wakes(answer.get("wake"))]
 
-    def _starts(self, state: State, given: object) -> list[Start]:
-        """Return the starts of an answer: all as objects, or all as ids of jobs that a rule places."""
-        if not isinstance(given, list):
-            raise CoallocError(f"the scheduler must answer a list of starts, got {_shown(given)}")
-        if any(isinstance(one, dict) for one in given):
-            starts = [*map(_start, given)]
-        else:
-            starts, room = [], state.room
-            for name in given:
-                counts = self._counts(state, room, name)
-                starts.append(Start(name, counts))
-                room = less(room, counts)
+    def _starts(self, state: State, stopped: Sequence[Preempt], given: Sequence[Any]) -> list[Start]:
+        """Return the starts of an answer: ids of suspended jobs, and others all as objects, or as ids for a rule."""
+        starts, room = list[Start](), reduce(state.room_after, stopped, state.room)
+        suspended = [run.job.id for run in state.suspended]
+        are_placed = any(isinstance(one, dict) for one in given)
+        for one in given:
+            if one in suspended:
+                starts.append(Start(one))
+                room = state.room_after(room, starts[-1])
+            elif are_placed:
+                starts.append(_start(one))
+            else:
+                starts.append(Start(one, self._counts(state, room, one)))
+                room = less(room, starts[-1].counts)
         for start in starts:
             self._waiting.pop(start.job_id, None)
         return starts
@@ -187,6 +193,14 @@ def _beginning(state: State) -> dict[str, Any]:
             {"job": run.job.id, "counts": run.counts, "estimated_end": run.estimated_end} for run in state.running
         ],
     }
+
+
+def _listed(answer: Mapping[str, Any], field: str) -> list[Any]:
+    """Return a field of an answer that is a list."""
+    given = answer.get(field, [])
+    if not isinstance(given, list):
+        raise CoallocError(f'the scheduler must answer a list "{field}", got {_shown(given)}')
+    return given
 
 
 def _start(given: object) -> Start:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Iterator
 from itertools import chain, compress, count
 
-from coalloc.instance import Instance, Job, RunningJob
+from coalloc.documents.text import quoted
+from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit
 from coalloc.simulator.policy import State
 
@@ -22,8 +23,10 @@ def snapshot(state: State, jobs: Iterable[Job]) -> Instance:
     """Return some waiting jobs, all there now (0), beside the running ones until their estimated ends.
 
     Those that they come after have ended; deadlines are not enforced. Windows and jobs that are to start later are
-    those to come, counted from now.
+    those to come, counted from now. Raises :class:`CoallocError` where jobs are suspended.
     """
+    if state.suspended:
+        raise CoallocError(f"job {quoted(state.suspended[0].job.id)} is suspended, which a snapshot does not support")
     waiting, platform, now = _waiting(jobs), state.platform, state.now
     if state.has_closings:
         windows = [window for window in platform.unavailable if window.end > now]

@@ -1,7 +1,8 @@
 """Metrics of schedules are defined by starts, ends and allocations of jobs.
 
 j runs over the placed jobs: ``r_j`` is the arrival, ``s_j`` the start, ``f_j`` the start of the first run (``s_j``,
-unless the job was interrupted), ``e_j`` the end, ``Te_j = e_j - s_j``, ``Tb_j`` the reference run time, ``m_j`` the
+unless the job was interrupted), ``e_j`` the end, ``Te_j = e_j - s_j`` and the length of the runs before suspensions
+since it last started anew, ``Tb_j`` the reference run time, ``m_j`` the
 number of processors held, ``u_j`` the user, ``w_j`` the weight and ``due_j`` the due date. Time runs from ``a`` to
 ``b``: from the origin, which is the earliest arrival or 0 where jobs run already, to the last end of a placement, or
 over an interval of that. Jobs that the schedule does not place count nowhere. Jobs that run already use processors,
@@ -225,7 +226,7 @@ def _bounded_slowdown(jobs: Jobs) -> Floats:
 
 WAIT = Quantity("s", "f_j - r_j", lambda jobs: jobs.first_start - jobs.arrival)
 RESPONSE = Quantity("s", "e_j - r_j", lambda jobs: jobs.end - jobs.arrival)
-EXECUTION_TIME = Quantity("s", "Te_j", lambda jobs: jobs.end - jobs.start)
+EXECUTION_TIME = Quantity("s", "Te_j", lambda jobs: jobs.end - jobs.start + jobs.earlier)
 BASE_TIME = Quantity("s", "Tb_j", lambda jobs: jobs.base_time)
 EXECUTION_SLOWDOWN = Quantity(
     "-", "(Te_j - Tb_j) / Tb_j", lambda jobs: EXECUTION_TIME.values(jobs) / jobs.base_time - 1.0
@@ -255,7 +256,7 @@ KILLED = Quantity("jobs", "were killed", lambda jobs: jobs.was_killed.astype(np.
 INTERRUPTIONS = Quantity(
     "runs", "the number of interrupted runs of j", lambda jobs: jobs.interruptions.astype(np.float64)
 )
-LOST = Quantity("processor s", "the processor-seconds of the interrupted runs of j", lambda jobs: jobs.lost)
+LOST = Quantity("processor s", "the processor-seconds of the runs of j whose work is lost", lambda jobs: jobs.lost)
 SATURATED = Quantity(
     "-",
     "at some time load a link whose total load is above its bandwidth",
@@ -427,7 +428,7 @@ PLATFORM_METRICS: Mapping[str, PlatformMetric] = {
     ),
     "queue_length_mean": PlatformMetric(
         "jobs",
-        "Sum of the parts of the waits [r_j, f_j), and after interrupted runs, in [a, b), / (b - a): waiting jobs, "
+        "Sum of the parts of the waits [r_j, f_j), and after lost runs, in [a, b), / (b - a): waiting jobs, "
         "averaged over time.",
         _queue_length_mean,
     ),

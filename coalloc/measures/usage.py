@@ -41,7 +41,7 @@ class Kind(NamedTuple):
 COLUMNS: Mapping[str, Kind] = {
     "start": Kind("s", "Time t from which the row holds: the origin, or a time at which something changes."),
     "end": Kind("s", "The start of the next row; the maximum of e_j in the last."),
-    "queue_length": Kind("jobs", "Number of jobs with r_j <= t < f_j, or that wait after an interrupted run."),
+    "queue_length": Kind("jobs", "Number of jobs with r_j <= t < f_j, or that wait after a lost run."),
     "waiting_processors": Kind("processors", "Sum of m_j over the jobs that wait at t."),
     "running_jobs": Kind("jobs", "Number of jobs that run at t, also in interrupted runs; running jobs start at 0."),
     "busy_processors": Kind("processors", "Sum of m_j over the jobs that run at t."),

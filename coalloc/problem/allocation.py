@@ -7,6 +7,7 @@ in the order of :func:`node_classes`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -86,6 +87,14 @@ def has_too_little(group: NodeGroup, task_memory: float) -> bool:
     return group.memory is not None and group.cores * task_memory > capacity_limit(group.memory)
 
 
+def shares_memory(group: NodeGroup, task_memory: float) -> bool:
+    """Return whether tasks may compete for the memory of a node, where they ask for ``task_memory`` MB at most.
+
+    Infinity says that suspended jobs may keep some of it: then they do on a node of one core, too.
+    """
+    return has_too_little(group, task_memory) and (group.cores > 1 or math.isinf(task_memory))
+
+
 def node_classes(
     platform: Platform,
     scope: Scope = "platform",
@@ -97,8 +106,8 @@ def node_classes(
     Nodes that are not there in different windows, or ``reserved`` (sets of nodes, by index) for different jobs, are in
     different classes: at any instant all of a class are there, or none; so are nodes that are told apart otherwise.
 
-    With scope ``node`` every node is a class of its own: totals would fit where packing does not. So is a node of
-    several cores that has too little memory for a task on each, where tasks ask for ``task_memory`` (MB) at most.
+    With scope ``node`` every node is a class of its own: totals would fit where packing does not. So is a node
+    whose tasks may compete for memory, where they ask for ``task_memory`` (MB) at most.
     """
     if scope not in get_args(Scope):
         raise CoallocError(f"scope must be one of {', '.join(get_args(Scope))}, got {scope!r}")
@@ -107,7 +116,7 @@ def node_classes(
     members: dict[tuple[int, NodeGroup, int, tuple[int, ...]], list[int]] = {}
     for number, node in enumerate(platform.nodes):
         group = single[node.cluster][node.group]
-        is_alone = scope == "node" or (node.cores > 1 and has_too_little(group, task_memory))
+        is_alone = scope == "node" or shares_memory(group, task_memory)
         key = (node.cluster, group, number if is_alone else -1, closed.get(number, ()))
         members.setdefault(key, []).extend(range(node.first_processor, node.first_processor + node.cores))
     return tuple(NodeClass(c, group, tuple(processors)) for (c, group, *_), processors in members.items())

@@ -19,7 +19,7 @@ from coalloc.instance import Job, NodeGroup
 from coalloc.instance.resources import tasks_on_node
 from coalloc.instance.rounding import capacity_limit
 from coalloc.instance.spread import Spread
-from coalloc.problem.allocation import Allocation, NodeClass, Stock, has_too_little
+from coalloc.problem.allocation import Allocation, NodeClass, Stock, has_too_little, shares_memory
 
 Order = Callable[[Job, Sequence[int]], Sequence[int]]
 """A job and free processors per class, shape ``(num_classes,)``, to the classes as a rule fills them, first to last."""
@@ -34,8 +34,8 @@ class CapacityVectors:
     """Meaning of the numbers of a room, and what of a room a job can use and takes.
 
     ``limits`` are the memory of a node of each class, MB, shape ``(num_classes,)``, inf where there is enough.
-    ``shared`` are the classes, by index, that are one node of several cores: their tasks share the limit. Of the others
-    every task has it for itself. ``places`` are the cluster and the node group of each class, none where every job may
+    ``shared`` are the classes, by index, that are one node whose tasks share the limit. Of the others every task
+    has it for itself. ``places`` are the cluster and the node group of each class, none where every job may
     use all of them. ``pools`` are the classes of each group of which windows take processors, ``sizes`` its
     processors; with ``is_within_node`` a job is on one class alone. ``stocks`` are what places have of resources, and
     ``nodes`` the group of each class, and names of resources that each of its nodes has, where jobs take of some.
@@ -234,7 +234,7 @@ def capacity_vectors_of(
         else math.inf
         for c in classes
     ]
-    shared = (g for g, c in enumerate(classes) if c.group.cores > 1 and math.isfinite(limits[g]))
+    shared = (g for g, c in enumerate(classes) if shares_memory(c.group, task_memory))
     places = tuple((clusters[c.cluster], c.group) for c in classes if clusters)
     pools = tuple(pools)
     sizes = tuple(sum(classes[g].capacity for g in pool) for pool in pools)

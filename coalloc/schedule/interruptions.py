@@ -1,4 +1,4 @@
-"""Failures of nodes, and the runs of jobs that came to nothing because of them, or because of other jobs."""
+"""Failures of nodes, and the runs of jobs that ended before their jobs, because of them or of other jobs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal
 from coalloc.documents.errors import Fault, InstanceError
 from coalloc.documents.values import LEFT_OUT, Seconds, Text, Value, value
 from coalloc.instance.processor_names import NamesField
-from coalloc.schedule.placement import Instant, Placement, ShapeNumber
+from coalloc.schedule.placement import Instant, Outcome, Placement, ShapeNumber
 
-Cause = Literal["failure", "preemption"]
+Cause = Literal["failure", "preemption", "suspension"]
 
 
 @value()
@@ -61,7 +61,7 @@ class Failure(Value):
 
 @value()
 class InterruptedRun(Value):
-    """A lost run: the job was interrupted, and joined the queue again.
+    """A run that ended before its job: the job starts anew, or it was suspended and resumes.
 
     Parameters
     ----------
@@ -73,8 +73,9 @@ class InterruptedRun(Value):
         Time of the interruption, s.
     nodes : sequence of str
         Names of the processors, as in a ``coalloc.Placement``.
-    cause : {"failure", "preemption"}
-        ``"failure"``: one of its nodes failed. ``"preemption"``: the policy stopped it for another job.
+    cause : {"failure", "preemption", "suspension"}
+        ``"failure"``: one of its nodes failed. ``"preemption"``: the policy stopped it for another job. Either way its
+        work is lost. ``"suspension"``: the next run of the job continues it on the same processors.
     shape : int, default 0
         Mode in which a moldable job ran.
 
@@ -99,5 +100,6 @@ class InterruptedRun(Value):
 
     @property
     def placement(self) -> Placement:
-        """The run as a placement of a job that was killed."""
-        return Placement(self.job, self.start, self.end, self.nodes, "killed", self.shape)
+        """The run as a placement; of a job that was killed, if its work is lost."""
+        outcome: Outcome = "completed" if self.cause == "suspension" else "killed"
+        return Placement(self.job, self.start, self.end, self.nodes, outcome, self.shape)

@@ -44,7 +44,8 @@ class Jobs:
     deadline. ``clusters`` are how many it uses. ``has_unmet_level``: its tasks are not all under one switch of a level
     that it prefers. ``met_saturation``: at some instant the job loads a link whose total load is above its bandwidth.
     ``was_killed``: it was not done. A job that was interrupted has begun at ``first_start``, in ``interruptions`` runs
-    before the one from ``start`` on, in which it held ``lost`` processor seconds.
+    before the one from ``start`` on. It held ``lost`` processor seconds in those whose work is lost, and ran for
+    ``earlier`` s in those after which it was suspended and resumed.
     """
 
     arrival: Floats
@@ -62,6 +63,7 @@ class Jobs:
     was_killed: Truths
     interruptions: Ints
     lost: Floats
+    earlier: Floats
     first: Ints
 
     def __len__(self) -> int:
@@ -90,6 +92,7 @@ class Jobs:
             self.was_killed[rows],
             self.interruptions[rows],
             self.lost[rows],
+            self.earlier[rows],
             ONE_GROUP if first is None else first,
         )
 
@@ -195,6 +198,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             was_killed=np.array([outcome == "killed" for outcome in column(placements, "outcome")], dtype=bool),
             interruptions=earlier.number,
             lost=earlier.lost,
+            earlier=earlier.kept,
             first=ONE_GROUP,
         ),
         links,
@@ -210,33 +214,39 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
 class _EarlierRuns:
     """The interrupted runs of placed jobs.
 
-    These are when the first begins (s; without, the placement), how many there are, what they held (processor s), and
-    when jobs wait for the next.
+    These are when the first begins (s; without, the placement), how many there are, what those held whose work is lost
+    (processor s), how long those lasted whose work is kept (s), and when jobs wait in the queue for the next.
     """
 
     first_start: Floats
     number: Ints
     lost: Floats
+    kept: Floats
     waiting: ProcessorHolds
 
 
 def _earlier_runs(schedule: Schedule, start: Floats, processors: Ints) -> _EarlierRuns:
     """Return the interrupted runs of a schedule, which hold so many processors; ``start`` are its placements', s."""
-    first_start, number, lost = start, np.zeros(len(start), dtype=np.int64), np.zeros(len(start))
+    first_start, number, (lost, kept) = start, np.zeros(len(start), dtype=np.int64), np.zeros((2, len(start)))
     waiting: list[tuple[int, float, float]] = []
     if schedule.interrupted:
         first_start, row_of = start.copy(), {p.job: row for row, p in enumerate(schedule.placements)}
         runs = sorted(zip(schedule.interrupted, processors.tolist(), strict=True), key=lambda run: -run[0].start)
         for run, count in runs:
             row = row_of.get(run.job)
-            if row is not None:
+            if row is None:
+                continue
+            if run.cause != "suspension":
                 waiting.append((count, run.end, float(first_start[row])))
-                first_start[row] = run.start
-                number[row] += 1
+            first_start[row] = run.start
+            number[row] += 1
+            if run.cause == "suspension" and not lost[row]:
+                kept[row] += run.end - run.start
+            else:
                 lost[row] += count * (run.end - run.start)
     counts, begin, until = zip(*waiting, strict=True) if waiting else ((), (), ())
     held = ProcessorHolds(np.array(counts, np.int64), np.array(begin, np.float64), np.array(until, np.float64))
-    return _EarlierRuns(first_start, number, lost, held)
+    return _EarlierRuns(first_start, number, lost, kept, held)
 
 
 def _floats(values: Sequence[object], name: str) -> Floats:

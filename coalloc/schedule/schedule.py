@@ -54,7 +54,7 @@ class Schedule(Value):
     failures : sequence of coalloc.results.Failure, default ()
         Failures of nodes during the run.
     interrupted : sequence of coalloc.results.InterruptedRun, default ()
-        Lost runs: the job was interrupted and started anew. Its placement is the last run.
+        Runs before the last one, the placement: the job started anew then, or it was suspended and resumed.
 
     See Also
     --------

@@ -64,12 +64,17 @@ class Wake(NamedTuple):
 
 
 class Preempt(NamedTuple):
-    """Decision of a policy: stop a running job now. It joins the queue again, behind the others, and starts anew.
+    """Decision of a policy: stop a running job now.
+
+    It joins the queue again, behind the others, and starts anew. A suspended one keeps its memory and resources, and is
+    in ``state.suspended`` until a ``Start(job_id)`` resumes it on its processors.
 
     Parameters
     ----------
     job_id : str
         Id of the job, which has started before now.
+    suspend : bool, default False
+        Whether the job is suspended.
 
     See Also
     --------
@@ -79,10 +84,11 @@ class Preempt(NamedTuple):
     --------
     >>> from coalloc.extend import Preempt
     >>> Preempt("J1")
-    Preempt(job_id='J1')
+    Preempt(job_id='J1', suspend=False)
     """
 
     job_id: str
+    suspend: bool = False
 
 
 class DecisionError(CoallocError):

@@ -54,7 +54,7 @@ MAX_IDLE_INSTANTS = 1_000_000
 MAX_KNOWN = 100_000
 """Sets of processors that are remembered, so that jobs share equal ones."""
 
-Stage = Literal["coming", "waiting", "running", "ended"]
+Stage = Literal["coming", "waiting", "running", "suspended", "ended"]
 """Stage of a job."""
 
 PLACED = frozenset({"eligible", "requires", "resources"}) | SPREADING
@@ -63,7 +63,7 @@ PLACED = frozenset({"eligible", "requires", "resources"}) | SPREADING
 
 COPIED = (
     *("_present", "_shapes", "_running", "_ends", "_reserved_jobs", "_reserved", "_homes", "_killed", "_others"),
-    *("_held_back", "_arrived"),
+    *("_held_back", "_arrived", "_paused"),
 )
 """Attributes of an engine about jobs, which it copies when it is copied."""
 
@@ -194,8 +194,9 @@ class Engine:
         self._ends: dict[int, float] = {}
         """Expected end of each running job, and of each reserved one, s."""
         self._reserved_jobs: dict[int, tuple[Job, Processors]] = {}
-        self._reserved: set[int] = set()
-        """The running jobs that start later and have not ended, and which of them have begun."""
+        self._paused, self._reserved = dict[int, float](), set[int]()
+        """The running jobs that start later and have not ended; how long each suspended job would still have run (s);
+        and which of the former have begun."""
         self._held_back, self._arrived = set[int](), set[int]()
         """Jobs that have arrived and wait for others, and those of gangs that wait for the others of it at most."""
         self._num_jobs = self._next_index = len(self._jobs) + len(instance.running)
@@ -209,7 +210,7 @@ class Engine:
         self._homes: dict[int, int] = {}
         """The site of each job, by number, where there are several: from its arrival to its end."""
         # What has happened to jobs that have ended; and in runs that failures or policies have interrupted.
-        self._record, self._failed, self._preempted = Record(), Record(), Record()
+        self._record, self._failed, self._preempted, self._suspended = (Record() for _ in range(4))
         self._known_processors = dict[Processors, Processors]()
         self._start_running_jobs(instance)
         self._listen()
@@ -248,7 +249,7 @@ class Engine:
         for name in COPIED:
             setattr(twin, name, getattr(self, name).copy())
         twin._readiness = None if self._readiness is None else self._readiness.copied()
-        for name in ("_record", "_failed", "_preempted"):
+        for name in ("_record", "_failed", "_preempted", "_suspended"):
             setattr(twin, name, getattr(self, name).copied())
         if is_trial:
             twin._take_router(None)
@@ -280,7 +281,7 @@ class Engine:
     @property
     def position(self) -> Position:
         """Position of the run."""
-        waiting = sum(site.num_waiting for site in self._sites)
+        waiting = sum(site.num_waiting for site in self._sites) + len(self._paused)
         now, ended, running = self._clock.now, self._ended, len(self._running)
         if self._pool is not None:
             now, ended, running, waiting, _ = self._pool.position
@@ -400,6 +401,7 @@ class Engine:
     def _interrupted(self) -> list[tuple[int, float, float, Processors, Cause]]:
         """The runs that were interrupted, in order of their ends, then of their starts."""
         causes: dict[Cause, Record] = {"failure": self._failed, "preemption": self._preempted}
+        causes["suspension"] = self._suspended
         return sorted(((*run, cause) for cause, record in causes.items() for run in record), key=itemgetter(2, 1, 0))
 
     def _made(self, partitions: Sequence[Partition], instance: Instance, rng: np.random.Generator) -> list[Site]:
@@ -455,7 +457,7 @@ class Engine:
             for site in sites:
                 if site.is_due:
                     site.is_due = False
-                    if site.queue and (site.power is None or site.is_up):
+                    if site.has_jobs and (site.power is None or site.is_up):
                         self._is_open = True
                         return site
             if is_followed and self._is_open:
@@ -516,7 +518,7 @@ class Engine:
                 self._start(site, decision)
                 num_starts += 1
             elif isinstance(decision, Preempt):
-                self._preempt(site, decision.job_id)
+                self._preempt(site, decision)
             else:
                 self._clock.wake(site.number, wake_time(decision, self._clock.now))
                 num_wakes += 1
@@ -529,11 +531,11 @@ class Engine:
             self._idle_instants = 0
             site.leave_queue()
 
-    def _preempt(self, site: Site, job_id: str) -> None:
-        """Stop a running job as a policy says, and let it join the queue again, unless it ends at this instant."""
-        found = (i for i, run in self._running.items() if run.job.id == job_id and self._home(i) is site)
+    def _preempt(self, site: Site, decision: Preempt) -> None:
+        """Suspend a running job, or let it join the queue again, as a policy says, unless it ends at this instant."""
+        found = (i for i, run in self._running.items() if run.job.id == decision.job_id and self._home(i) is site)
         index, first = next(found, None), len(self._jobs)
-        name = quoted(str(job_id))
+        name = quoted(str(decision.job_id))
         if index is None:
             raise DecisionError(f"the policy preempted job {name}, which is not running")
         if first <= index < first + len(self._instance.running):
@@ -544,16 +546,41 @@ class Engine:
             raise DecisionError("time-shared nodes and lags do not support preemption")
         if self._ends[index] <= self._clock.now + self._clock.tolerance:
             self._finish(index, site)
-            return
-        self._requeued(index, site, self._preempted)
-        self._arrive(index)
+        elif decision.suspend:
+            self._suspend(index, site)
+        else:
+            self._requeued(index, site, self._preempted)
+            self._arrive(index)
+
+    def _suspend(self, index: int, site: Site) -> None:
+        """Let a job stand still, and record its run."""
+        if self._failures or site.outlook or site.power:
+            raise DecisionError("node failures, windows, reservations and power states do not support suspension")
+        if not site.can_suspend:
+            raise DecisionError("a policy that suspends jobs must have suspends = True where jobs require memory")
+        now, running = self._clock.now, self._running.pop(index)
+        self._note(self._suspended, index, site, running, now)
+        self._paused[index] = self._ends.pop(index) - now
+        self._clock.expect_end(index, math.inf, now, now)
+        self._expect(self._progress.pause(index, now))
+        site.suspend(running)
+
+    def _resume(self, site: Site, start: Start, index: int) -> None:
+        """Let a suspended job go on: its end moves by the time that it stood still."""
+        now, running = self._clock.now, site.resume(start)
+        self._running[index], left = running, self._paused.pop(index)
+        if self._progress.is_paused(index):
+            self._expect(self._progress.resume(index, site.on_platform(running.processors), now))
+        else:
+            self._ends[index] = now + left
+            self._clock.expect_end(index, now + left, now, running.job.arrival)
 
     def _refuse_idleness(self) -> None:
         """Raise where a policy puts jobs off, again and again, though nothing runs."""
         self._idle_instants += 1
         if self._idle_instants <= MAX_IDLE_INSTANTS:
             return
-        site = next((site for site in self._sites if site.num_waiting), None)
+        site = next((site for site in self._sites if site.has_jobs), None)
         if site is not None:
             raise self._fault(
                 site,
@@ -564,7 +591,7 @@ class Engine:
     def _past(self, site: Site) -> Iterator[Use]:
         """Yield what jobs of a site have used that have ended."""
         first = len(self._jobs)
-        for index, start, end, processors in chain(self._record, self._failed, self._preempted):
+        for index, start, end, processors in chain(self._record, self._failed, self._preempted, self._suspended):
             if site.has(processors):
                 known = self._others.get(index)
                 if known is None:
@@ -624,6 +651,8 @@ class Engine:
         """Return how far a job is."""
         if index in self._running:
             return "running"
+        if index in self._paused:
+            return "suspended"
         if index in self._present:
             return "waiting"
         return "ended" if self._record.has(index) else "coming"
@@ -754,16 +783,19 @@ class Engine:
     def _release(self, index: int, site: Site, record: Record) -> None:
         """Free what a job holds, and record its run."""
         running = self._running.pop(index)
-        processors = running.processors if site.is_whole else site.on_platform(running.processors)
-        if len(self._known_processors) > MAX_KNOWN:
-            self._known_processors.clear()
-        known = self._known_processors.setdefault(processors, processors)
-        record.add(index, running.start, self._ends.pop(index), known)
+        self._note(record, index, site, running, self._ends.pop(index))
         if index in self._progress.members:
             self._expect(self._progress.end(index, self._clock.now))
         site.end(running)
         if self._hears_ends is not None:
             self._hears_ends.ended(site, running)
+
+    def _note(self, record: Record, index: int, site: Site, running: Running, end: float) -> None:
+        """Record a run until ``end`` (s)."""
+        processors = running.processors if site.is_whole else site.on_platform(running.processors)
+        if len(self._known_processors) > MAX_KNOWN:
+            self._known_processors.clear()
+        record.add(index, running.start, end, self._known_processors.setdefault(processors, processors))
 
     def _let_follow(self, index: int, event: Event) -> None:
         """Let the jobs arrive that have waited for a job alone; after a start, which others follow, in a later pass."""
@@ -864,7 +896,11 @@ class Engine:
     # -------------------------------------------------------------------------- starts and ends
 
     def _start(self, site: Site, start: Start) -> None:
-        """Start a job, or a gang, as a policy says, if that is possible."""
+        """Start a job, or a gang, as a policy says, or resume a suspended job, if that is possible."""
+        for index in self._paused:
+            if self._present[index].id == start.job_id and self._home(index) is site:
+                self._resume(site, start, index)
+                return
         if self._readiness is None:
             self._begin_job(site, *site.start(start))
             return
@@ -968,10 +1004,13 @@ class Engine:
 
     def stuck(self) -> PolicyError:
         """Return why jobs run or wait though nothing comes any more."""
-        site = next((site for site in self._sites if site.num_waiting), None)
+        site = next((site for site in self._sites if site.has_jobs), None)
         if self._running or site is None:
             index, running = next(iter(self._running.items()))
             return self._fault(self._home(index), f"job {quoted(running.job.id)} runs without progress and never ends")
+        if not site.queue:
+            name = quoted(site.suspended[0].job.id)
+            return self._fault(site, f"the policy never resumes the suspended job {name}, and nothing else will happen")
         head = site.state.queue[0]
         return self._fault(
             site,

@@ -65,15 +65,19 @@ class Occupancy:
             return
         self.failed ^= processors
         self.num_failures += 1
+        self.lend(processors, -sign)
+
+    def lend(self, processors: Processors, sign: int = 1) -> None:
+        """Free processors of a suspended job, which keeps its memory and resources, or take them back (``sign`` -1)."""
         self.free ^= processors
-        lost = (*self._counted(processors), *(0 for _ in self._tail))
-        self.room = tuple(free - sign * count for free, count in zip(self.room, lost, strict=True))
+        lent = (*self.counted(processors), *(0 for _ in self._tail))
+        self.room = tuple(free + sign * count for free, count in zip(self.room, lent, strict=True))
 
     def without_down(self, taken: Allocation) -> Allocation:
         """Return what a closing takes besides failed nodes, of which it is unknown when they are repaired."""
         if not self.down:
             return taken
-        down = (*self._counted(self.down), *(0 for _ in self._tail))
+        down = (*self.counted(self.down), *(0 for _ in self._tail))
         return tuple(max(0, count - lost) for count, lost in zip(taken, down, strict=True))
 
     def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors, Allocation]:
@@ -114,7 +118,7 @@ class Occupancy:
         Where it asks for more than the memory of its nodes, it has what is left. Of several such jobs those that end
         last come first: what each gives back at its end is then what is free from there on.
         """
-        counts = self._counted(processors)
+        counts = self.counted(processors)
         taken = (*counts, *map(min, self._tail, self.vectors.taken(job, counts)[len(counts) :]))
         self.free ^= processors
         self.room = tuple(map(sub, self.room, taken))
@@ -125,7 +129,7 @@ class Occupancy:
         self.free |= processors
         self.room = tuple(map(add, self.room, taken))
 
-    def _counted(self, processors: Processors) -> Allocation:
+    def counted(self, processors: Processors) -> Allocation:
         """Return how many of some processors each class has."""
         return tuple((processors & members).bit_count() for members in self._members)
 
@@ -226,7 +230,7 @@ class Occupancy:
             )
         if processors & ~self.free:
             raise DecisionError(f"the policy gave job {quoted(job.id)} processors that another job holds")
-        return self._counted(processors), processors
+        return self.counted(processors), processors
 
     def _is_within_scope(self, counts: Allocation) -> bool:
         """Return whether counts are within one cluster, or one node (then each class is one)."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from operator import itemgetter, le
+from operator import add, itemgetter, le, sub
 from typing import NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -59,7 +59,7 @@ class Running(NamedTuple):
     processors : int
         The set of its processors, as bits; ``state.names`` returns their names.
     start : float
-        Start time, s.
+        Start time, s; of a job that was suspended, when it resumed.
     estimated_end : float
         End time if the estimate is exact and no link saturates, s. A job may run longer.
     taken : tuple of int
@@ -152,6 +152,8 @@ class State:
         The waiting jobs as their users describe them, in order of arrival.
     running : sequence of Running
         The running jobs, by estimated end.
+    suspended : sequence of Running
+        The suspended jobs, in order of suspension, which is the ``start`` of each.
     platform : Platform
         The platform, or the part of it that belongs to the site.
     classes : sequence of NodeClass
@@ -187,7 +189,7 @@ class State:
     because the estimate was too low or a link is saturated, is overdue, and may end at any time.
 
     The engine checks every start. An impossible one is an error, as is a policy that leaves jobs waiting on a platform
-    where nothing runs and nothing is to come. No job is moved; only ``easy`` with ``preempt`` stops jobs.
+    where nothing runs and nothing is to come. No job is moved; only ``easy`` with ``preempt`` stops or suspends jobs.
 
     Examples
     --------
@@ -223,6 +225,7 @@ class State:
     _usage: Callable[[float], UserUsage] = Ledger(math.inf).at
     reservations: Sequence[RunningJob] = ()
     given: frozenset[str] = frozenset()
+    suspended: Sequence[Running] = ()
     run: object = field(default_factory=object)
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
 
@@ -430,6 +433,20 @@ class State:
             *(free, np.bincount(clusters, free, len(self.platform.clusters)).astype(np.int64)),
         )
 
+    def room_after(self, room: Allocation, decision: Preempt | Start) -> Allocation:
+        """Return a room after a running job stops, or a suspended one resumes; the same for all other jobs."""
+        stops = isinstance(decision, Preempt)
+        jobs = self.running if stops else self.suspended
+        taken = next((run.taken for run in jobs if run.job.id == decision.job_id), ())
+        if not isinstance(decision, Preempt) or decision.suspend:
+            taken = taken[: len(self.classes)]
+        freed = (*taken, *(0 for _ in room[len(taken) :]))
+        return tuple(map(add if stops else sub, room, freed))
+
+    def counts_of(self, processors: Processors) -> Allocation:
+        """Return how many of a set of processors each class has."""
+        return self._occupancy.counted(processors)
+
     def names(self, processors: Processors) -> tuple[str, ...]:
         """Return the names of a set of processors, in order."""
         names = self.platform.processor_names
@@ -589,6 +606,15 @@ class Preempting(Protocol):
 
 
 @runtime_checkable
+class Suspending(Protocol):
+    """A policy that says whether it suspends running jobs: what they keep of memory is then counted node by node."""
+
+    @property
+    def suspends(self) -> bool:
+        """Whether it does; then runs with failures of nodes are refused before work begins."""
+
+
+@runtime_checkable
 class NeedsMemory(Protocol):
     """A policy that decides by memory: it says which option asks for that of all nodes and jobs, nothing if none."""
 
@@ -624,6 +650,7 @@ __all__ = [
     "SharesNodes",
     "Start",
     "State",
+    "Suspending",
     "Tallies",
     "View",
     "Wake",

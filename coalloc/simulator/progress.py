@@ -106,6 +106,26 @@ class Progress:
         self._advances.pop(index, None)
         return self.updated({other for source in self.sources for other in source.leave(index)}, now)
 
+    def pause(self, index: int, now: float) -> Ends:
+        """Let a job stand still from ``now`` (s) on, and load nothing; return the ends that this changes."""
+        advance = self._advances.pop(index, None)
+        if index not in self.members:
+            return ()
+        ends = self.end(index, now)
+        if advance is not None:
+            advance.go_on(now, math.nan)
+            self._advances[index] = advance
+        return ends
+
+    def is_paused(self, index: int) -> bool:
+        """Return whether a job stands still that a source slows down."""
+        return index in self._advances and index not in self.members
+
+    def resume(self, index: int, processors: Processors, now: float) -> Ends:
+        """Let a job that stands still go on from ``now`` (s); return the ends that this changes."""
+        affected = self.hold(index, self._advances[index].job, processors) or set()
+        return self.updated(affected | {index}, now)
+
     def change(self, change: Change, now: float) -> Ends:
         """Let something happen outside at ``now`` (s); return the ends that this changes."""
         return self.updated({index for source in self.sources for index in source.change(change)}, now)

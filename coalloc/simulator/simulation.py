@@ -11,14 +11,14 @@ from coalloc.checker import check
 from coalloc.documents.columns import Columns, column
 from coalloc.documents.errors import InternalError
 from coalloc.instance import CoallocError, Instance, InstanceError
-from coalloc.instance.features import refuse_unsupported
+from coalloc.instance.features import UnsupportedFeature, refuse_unsupported
 from coalloc.instance.numbering import names_of
 from coalloc.instance.processor_names import ProcessorNames, ProcessorSets
 from coalloc.measures.metrics import metrics
 from coalloc.schedule import Failure, InterruptedRun, Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
-from coalloc.simulator.failing import WITH_FAILURES, refuse_failures
+from coalloc.simulator.failing import FAILURES, WITH_FAILURES, refuse_failures
 from coalloc.simulator.node_sharing import refuse_missing_memory
 from coalloc.simulator.occupancy import UnplaceableError
 from coalloc.simulator.policy import (
@@ -30,6 +30,7 @@ from coalloc.simulator.policy import (
     Preempting,
     SaysWhy,
     SharesNodes,
+    Suspending,
     Tallies,
 )
 from coalloc.simulator.pool_run import HeldProcessors
@@ -94,6 +95,8 @@ def refuse_policy(instance: Instance, policy: Policy | Broker, name: str, *, has
         refuse_unsupported(instance, "simulate with time-shared nodes", ON_SHARED_NODES)
     if isinstance(policy, Preempting) and policy.preempts:
         refuse_unsupported(instance, f"simulate with preemption by policy {name!r}", WITH_PREEMPTION)
+    if has_failures and isinstance(policy, Suspending) and policy.suspends:
+        raise UnsupportedFeature(f"simulate with suspension by policy {name!r}", [FAILURES], of="run")
     if has_failures:
         refuse_failures(instance, supported, f"simulate with policy {name!r}")
     if isinstance(policy, NeedsMemory) and policy.needs_memory:

@@ -43,6 +43,7 @@ from coalloc.simulator.policy import (
     Policy,
     Running,
     State,
+    Suspending,
     View,
     as_described,
 )
@@ -99,6 +100,8 @@ class Site:
         The state that its policy sees.
     queue : sequence of Job
         The waiting jobs as their users describe them.
+    suspended : sequence of Running
+        The suspended jobs.
     largest_job : int
         Maximum number of tasks of a job on the site.
     is_whole : bool
@@ -115,6 +118,10 @@ class Site:
         Power state of a site with power management.
     num_waiting : int
         Number of waiting jobs.
+    has_jobs : bool
+        Whether jobs wait or are suspended.
+    can_suspend : bool
+        Whether jobs can be suspended: none requires memory, or the policy declares ``suspends``.
     is_up : bool
         Whether jobs can start: the site is not starting up.
 
@@ -171,6 +178,11 @@ class Site:
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
         scope = self.policy.scope
+        keeps = isinstance(self.policy, Suspending) and self.policy.suspends
+        has_limits = any(group.memory is not None for cluster in platform.clusters for group in cluster.nodes)
+        self.can_suspend = keeps or not (task_memory and has_limits)
+        """Whether what is free of memory is known where suspended jobs keep theirs."""
+        task_memory = math.inf if keeps and task_memory else task_memory
         chosen = _chosen(platform, partition)
         is_whole = chosen == list(range(len(platform.clusters)))
         own = platform if is_whole else _part(platform, chosen)
@@ -199,6 +211,7 @@ class Site:
         self._clock, self._sharing, self._is_timed = clock, sharing, is_timed
         self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
         self.queue: View[Job] = View()
+        self.suspended: View[Running] = View()
         self._numbers: list[int] = []
         """The jobs of the queue numbered as they arrived, and those that have left it in this pass."""
         self._left: list[int] = []
@@ -217,6 +230,7 @@ class Site:
         self.state = State(
             queue=self.queue,
             running=self._by_estimate,
+            suspended=self.suspended,
             platform=own,
             classes=classes,
             scope=scope,
@@ -256,6 +270,7 @@ class Site:
         twin = copy(self)
         twin.policy, twin._clock, twin._sharing = policy, clock, sharing
         twin.queue, twin._by_estimate = View(self.queue), View(self._by_estimate)
+        twin.suspended = View(self.suspended)
         twin._numbers, twin._left = self._numbers.copy(), self._left.copy()
         twin._gangs, twin._waiting = self._gangs.copy(), self._waiting.copy()
         twin._estimated_ends, twin._occupancy = self._estimated_ends.copy(), copy(self._occupancy)
@@ -266,6 +281,7 @@ class Site:
             self.state,
             queue=twin.queue,
             running=twin._by_estimate,
+            suspended=twin.suspended,
             rng=rng,
             _clock=clock,
             _occupancy=twin._occupancy,
@@ -276,6 +292,11 @@ class Site:
         )
         twin._listen()
         return twin
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether jobs wait, or are suspended: then its policy decides."""
+        return bool(self.queue or self.suspended)
 
     @property
     def num_waiting(self) -> int:
@@ -350,7 +371,9 @@ class Site:
         answer: Any = self.policy.decide(self.state)
         is_plain = type(answer) is list and len(answer) <= len(self._waiting)  # as most are
         decisions: list[object] = (
-            answer if is_plain else decisions_of(answer, len(self._waiting), len(self._by_estimate))
+            answer
+            if is_plain
+            else decisions_of(answer, len(self._waiting), len(self._by_estimate) + len(self.suspended))
         )
         seconds = perf_counter() - began
         self.num_decisions += 1
@@ -535,17 +558,30 @@ class Site:
             numbers.pop(place)
         left.clear()
 
+    def suspend(self, running: Running) -> None:
+        """Free the processors of a job that stops, and keeps all else."""
+        self._drop(running)
+        self._occupancy.lend(running.processors)
+        list.append(self.suspended, running._replace(start=self._clock.now))
+
+    def resume(self, start: Start) -> Running:
+        """Let a suspended job go on, on its processors; return it with its new start and estimated end."""
+        found = next(run for run in self.suspended if run.job.id == start.job_id)
+        if start.counts or start.nodes:
+            raise DecisionError(f"the policy gave job {quoted(found.job.id)} processors, but it resumes on its own")
+        if found.processors & ~self._occupancy.free:
+            raise DecisionError(f"the policy resumed job {quoted(found.job.id)}, whose processors another job holds")
+        now = self._clock.now
+        list.remove(self.suspended, found)
+        self._occupancy.lend(found.processors, -1)
+        running = found._replace(start=now, estimated_end=now + found.estimated_end - found.start)
+        self._hold(running)
+        return running
+
     def end(self, running: Running) -> None:
         """Free the processors of a job that has ended."""
-        by_estimate, estimated_ends = self._by_estimate, self._estimated_ends
-        place = bisect_left(estimated_ends, running.estimated_end)
-        while by_estimate[place] is not running:
-            place += 1
-        list.pop(by_estimate, place)
-        del estimated_ends[place]
+        self._drop(running)
         self._occupancy.release(running.taken, running.processors)
-        for ledger in self._ledgers.values():
-            ledger.change(running.job.user, -sum(running.counts), self._clock.now)
         if self.power is not None:
             self.power.ended(running.processors, self._clock.now)
         if self._hears_ends is not None:
@@ -574,6 +610,17 @@ class Site:
         if not self._blocks:
             return processors
         return sum(((processors >> there) & members) << here for here, there, members in self._blocks)
+
+    def _drop(self, running: Running) -> None:
+        """Note that a job runs no more."""
+        by_estimate, estimated_ends = self._by_estimate, self._estimated_ends
+        place = bisect_left(estimated_ends, running.estimated_end)
+        while by_estimate[place] is not running:
+            place += 1
+        list.pop(by_estimate, place)
+        del estimated_ends[place]
+        for ledger in self._ledgers.values():
+            ledger.change(running.job.user, -sum(running.counts), self._clock.now)
 
     def _hold(self, running: Running) -> None:
         """Note that a job runs."""

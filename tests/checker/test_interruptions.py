@@ -83,3 +83,68 @@ def test_a_run_that_goes_on_where_an_interrupted_one_stopped_is_too_short(instan
     # 40 s are done in the interrupted run: the last one would have to take 60 s more, were they not lost.
     last = schedule["A"].replace(end=100.0)
     assert rules(instance, schedule.replace(placements=[last, schedule["B"]])) == ["duration"]
+
+
+@pytest.fixture
+def resumed():
+    """A on both nodes to 10 s and from 30 s on; meanwhile B, which takes 20 s, on C1/0. A asks for 6 MB, B for 4 MB."""
+    platform = Platform([Cluster("C1", [NodeGroup(2, power=1.0, memory=10.0)], link_bandwidth=125.0)])
+    jobs = [Job("A", 2, 100.0, memory=6.0), Job("B", 1, 20.0, arrival=10.0, weight=2.0, memory=4.0)]
+    instance = Instance(platform, jobs)
+    return instance, coalloc.simulate(instance, "easy", preempt="suspend").schedule
+
+
+def test_the_record_of_a_suspension_passes(resumed, tmp_path):
+    assert rules(*resumed) == []
+    coalloc.write_schedule(resumed[1], tmp_path / "s.json")
+    assert coalloc.read_schedule(tmp_path / "s.json") == resumed[1]
+
+
+@pytest.mark.parametrize(
+    ("job", "changes", "expected"),
+    [
+        ("A", {"end": 119.0}, ["duration"]),  # 10 s + 89 s
+        ("A", {"end": 121.0}, ["duration"]),
+        ("A", {"nodes": ["C1/0"]}, ["task-count", "suspension"]),
+        ("A", {"start": 29.0}, ["duration", "overlap"]),  # while B runs, for a second more
+        ("B", {"start": 9.0, "end": 29.0}, ["arrival", "overlap"]),
+    ],
+)
+def test_a_wrong_placement_after_a_suspension_is_found(resumed, job, changes, expected):
+    instance, schedule = resumed
+    placements = [p.replace(**changes) if p.job == job else p for p in schedule]
+    assert sorted(rules(instance, schedule.replace(placements=placements))) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"end": 9.0}, ["duration"]),  # 9 s + 90 s
+        ({"cause": "preemption"}, ["duration"]),  # then its 10 s are lost
+        # Beyond its next run, and over B: then A is on both nodes twice, with 12 MB on each.
+        ({"end": 31.0}, ["duration", "interruption", "memory", "memory", "overlap", "overlap"]),
+    ],
+)
+def test_a_wrong_suspended_run_is_found(resumed, changes, expected):
+    instance, schedule = resumed
+    wrong = [schedule.interrupted[0].replace(**changes)]
+    assert sorted(rules(instance, schedule.replace(interrupted=wrong))) == sorted(expected)
+
+
+def test_the_memory_of_a_suspended_job_counts(resumed):
+    # 6 MB of A stay on C1/0 while B runs there, which asks for 5 MB.
+    instance, schedule = resumed
+    larger = instance.replace(jobs=[instance.jobs[0], instance.jobs[1].replace(memory=5.0)])
+    found = coalloc.check(larger, schedule)
+    assert [(v.rule, v.where, v.when, v.amount) for v in found] == [("memory", "C1/0", 10.0, 11.0)]
+
+
+def test_a_job_that_only_has_a_lost_run_is_missing(instance, schedule):
+    # The lost run of A and the placement of B are as many as the jobs, in their order.
+    assert rules(instance, schedule.replace(placements=[schedule["B"]])) == ["missing-job"]
+
+
+def test_a_suspended_run_without_another_is_found(resumed):
+    instance, schedule = resumed
+    alone = schedule.replace(placements=[schedule["B"]])
+    assert sorted(rules(instance, alone)) == ["duration", "missing-job", "suspension"]

@@ -81,6 +81,17 @@ with open({str(heard)!r}, "w") as file:
     assert (third["now"], third["free"], third["arrived"], third["ended"]) == (10.0, [2], [], ["J1"])
 
 
+@pytest.mark.parametrize(
+    ("stop", "again"), [("suspend", '{"start": ["J1"]}'), ("requeue", '{"start": [{"job": "J1", "counts": [1]}]}')]
+)
+def test_it_stops_jobs(stop, again):
+    # J2 takes both processors from 5 to 15 s: then J1, whose 10 s have been 5, resumes or starts anew.
+    second = f'{{"{stop}": ["J1"], "start": ["J2"]}}'
+    waiting = [] if stop == "suspend" else ["{}"]  # J1 is in the queue again
+    run = coalloc.simulate(TWO, ExternalPolicy(answering('{"start": ["J1"]}', second, *waiting, again)))
+    assert [(p.start, p.end) for p in run.schedule] == [(15.0, 20.0 if stop == "suspend" else 25.0), (5.0, 15.0)]
+
+
 def test_starts_by_name_of_node_and_wakes():
     one = TWO.replace(jobs=TWO.jobs[:1])
     lines = '{"wake": 3.0}', '{"start": [{"job": "J1", "nodes": ["C1/1"]}]}'
@@ -100,7 +111,7 @@ def test_starts_by_name_of_node_and_wakes():
             'the scheduler must answer {"start": [...], "wake": time} in one line, got \'nonsense\'',
         ),
         (answering('{"stop": []}'), "the scheduler must answer {"),
-        (answering('{"start": "J1"}'), 'the scheduler must answer a list of starts, got "J1"'),
+        (answering('{"start": "J1"}'), 'the scheduler must answer a list "start", got "J1"'),
         (answering('{"start": ["JX"]}'), 'the scheduler starts "JX", which is no waiting job'),
         (answering('{"start": [["J1"]]}'), 'the scheduler starts ["J1"], which is no waiting job'),
         (answering('{"start": ["J1", "J1"]}'), "the policy "),

@@ -7,6 +7,7 @@ nodes are dedicated, and no job loads a link.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ class Run:
     start: int
     end: float
     expected: float
+    stopped: int = 0
 
 
 class EverySecond:
@@ -45,6 +47,8 @@ class EverySecond:
         self.coming = sorted(instance.jobs, key=lambda job: job.arrival)
         self.queue: list[Job] = []
         self.running: list[Run] = []
+        self.suspended: list[Run] = []
+        """Suspended jobs, in order of suspension; their ends are as if they had gone on since ``stopped``."""
         self.done: dict[str, tuple[float, float, list[str], str]] = {}
         self.interrupted: list[tuple[str, float, float, list[str]]] = []
         self.again: list[Job] = []
@@ -57,10 +61,19 @@ class EverySecond:
         busy = {p for run in self.running for p in run.held}
         return [p for p in range(len(self.names)) if p not in busy and self.now not in self.down[p]]
 
+    def lent(self, weight: float = -math.inf) -> set[int]:
+        """Return the processors of suspended jobs of at least a weight."""
+        return {p for run in self.suspended if run.job.weight >= weight for p in run.held}
+
     def chosen(self, job: Job, free: Sequence[int]) -> list[int] | None:
-        """Return the fastest processors, of equal ones the first."""
+        """Return the fastest processors, of equal ones the first; of a class those of no suspended job first."""
         found = sorted(free, key=lambda p: (-self.speed[p], p))[: job.tasks]
-        return found if len(found) == job.tasks else None
+        if len(found) < job.tasks:
+            return None
+        counts, lent, held = Counter(self.kind[p] for p in found), self.lent(), list[int]()
+        for kind, count in counts.items():
+            held += sorted((p for p in free if self.kind[p] == kind), key=lambda p: (p in lent, p))[:count]
+        return held
 
     def seconds(self, job: Job, held: Sequence[int], base: float) -> float:
         return base / min(self.speed[p] for p in held)
@@ -74,15 +87,17 @@ class EverySecond:
     # ---------------------------------------------------------------------- policies
 
     def decide(self) -> None:
-        if self.policy == "preempt":
+        if self.preempts:
             self.queue.sort(key=lambda job: -job.weight)
         for job in list(self.queue):
-            held = self.chosen(job, self.free())
-            if held is None and self.policy == "preempt":
+            self.resume(job.weight)
+            held = self.chosen(job, self.allowed(job))
+            if held is None and self.preempts:
                 held = self.preempt(job)
             if held is None:
                 break
             self.start(job, held)
+        self.resume(-math.inf)
         if not self.queue or self.policy == "fcfs":
             return
         if self.policy == "fpfs":
@@ -93,6 +108,25 @@ class EverySecond:
             return
         self.backfill()
 
+    @property
+    def preempts(self) -> bool:
+        """Whether jobs of larger weight stop others."""
+        return self.policy in ("requeue", "suspend")
+
+    def allowed(self, job: Job, stopped: Sequence[Run] = ()) -> list[int]:
+        """Return the processors that a job may use, were some runs stopped: none of suspended jobs of its weight."""
+        lent = self.lent(job.weight)
+        return [p for p in [*self.free(), *(p for run in stopped for p in run.held)] if p not in lent]
+
+    def resume(self, weight: float) -> None:
+        """Resume suspended jobs of at least a weight whose processors are free."""
+        for run in sorted(self.suspended, key=lambda run: -run.job.weight):
+            if run.job.weight >= weight and run.stopped < self.now and set(run.held) <= set(self.free()):
+                self.suspended.remove(run)
+                gap = self.now - run.stopped
+                run.start, run.end, run.expected = self.now, run.end + gap, run.expected + gap
+                self.running.append(run)
+
     def preempt(self, job: Job) -> list[int] | None:
         """Stop jobs of smaller weight for one, and return its processors; stop none where it does not fit then."""
         smaller = [run for run in self.running if run.job.weight < job.weight and run.start < self.now]
@@ -100,18 +134,22 @@ class EverySecond:
         stopped: list[Run] = []
         for run in sorted(by_estimate, key=lambda run: (run.job.weight, -run.start)):
             stopped.append(run)
-            if len(self.free()) + sum(len(other.held) for other in stopped) >= job.tasks:
+            if len(self.allowed(job, stopped)) >= job.tasks:
                 break
         else:
             return None
         for run in list(stopped):
-            if len(self.free()) + sum(len(other.held) for other in stopped if other is not run) >= job.tasks:
+            if len(self.allowed(job, [other for other in stopped if other is not run])) >= job.tasks:
                 stopped.remove(run)
         for run in stopped:
             self.running.remove(run)
             self.interrupted.append((run.job.id, run.start, self.now, [self.names[p] for p in sorted(run.held)]))
-            self.again.append(run.job)
-        return self.chosen(job, self.free())
+            if self.policy == "suspend":
+                run.stopped = self.now
+                self.suspended.append(run)
+            else:
+                self.again.append(run.job)
+        return self.chosen(job, self.allowed(job))
 
     def backfill(self) -> None:
         """Start jobs behind the head that are over when it can start, or leave it as many of each class as it takes.
@@ -131,12 +169,13 @@ class EverySecond:
                 tasks -= taken[-1]
             return None if tasks else taken
 
-        room, shadow, extra = count(self.free()), math.inf, None
-        there = list(room)
+        lent = self.lent(head.weight)
+        room, shadow, extra = count([p for p in self.free() if p not in self.lent()]), math.inf, None
+        there = count(self.allowed(head))
         for at in sorted({max(run.expected, self.now) for run in self.running}):
             for run in self.running:
                 if max(run.expected, self.now) == at:
-                    there = [a + b for a, b in zip(there, count(run.held), strict=True)]
+                    there = [a + b for a, b in zip(there, count([p for p in run.held if p not in lent]), strict=True)]
             if (taken := fill(head.tasks, there)) is not None:
                 shadow, extra = at, [a - b for a, b in zip(there, taken, strict=True)]
                 break
@@ -153,7 +192,7 @@ class EverySecond:
                     continue
             held: list[int] = []
             for kind, number in zip(kinds, taken, strict=True):
-                held += [p for p in self.free() if self.kind[p] == kind][:number]
+                held += [p for p in self.free() if self.kind[p] == kind and p not in self.lent()][:number]
             self.start(job, held)
             room = [a - b for a, b in zip(room, taken, strict=True)]
             if not is_over:
@@ -163,7 +202,7 @@ class EverySecond:
 
     def passes(self) -> None:
         """Decide, and again while jobs have been stopped that wait now."""
-        while self.queue:
+        while self.queue or self.suspended:
             self.decide()
             if not self.again:
                 return
@@ -177,10 +216,10 @@ class EverySecond:
     def simulate(self) -> EverySecond:
         """Go on second by second; there is a pass where a job ends or arrives, or nodes fail or are repaired."""
         last = max(max(seconds, default=0) for seconds in self.down)
-        while self.coming or self.queue or self.running:
+        while self.coming or self.queue or self.running or self.suspended:
             has_changed = any((self.now in down) != (self.now - 1 in down) for down in self.down)
             for run in [run for run in self.running if run.end <= self.now]:
-                is_done = run.end >= run.start + self.seconds(run.job, run.held, run.job.base_time)
+                is_done = not self.kill or run.job.base_time <= run.job.estimate
                 self.finish(run, "completed" if is_done else "killed")
                 has_changed = True
             again = []
