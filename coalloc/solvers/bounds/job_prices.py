@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 from coalloc.engine import LONGEST_CALL, engine
 from coalloc.objectives import Criterion
+from coalloc.rules.tuning import HALF, MANY_ENTRIES, OPERATIONS
 from coalloc.solvers.bounds.priced_starts import ROUNDING, StartPricing, Ways, ways_of
-from coalloc.solvers.bounds.prices import Prices, cost_of
-from coalloc.solvers.bounds.smooth_prices import starts_of
+from coalloc.solvers.bounds.prices import COOLING, FEWEST_CELLS, IMPROVEMENT, STEPS, Prices, cost_of
+from coalloc.solvers.bounds.smooth_prices import CUT, starts_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
 from coalloc.solvers.traits import Trait
@@ -38,32 +39,14 @@ Ints = NDArray[np.int64]
 
 CELLS_PER_JOB = (2, 6)
 """Cells per job, first and refined; no more than prices of processors have."""
-FEWEST_CELLS = 64
-"""Cells, at least, where prices of processors have as many."""
 MARGIN = 3.0
 """Ratio of the payment of a job at its own dual prices to that at prices of processors for which its span suffices."""
-MOST_ENTRIES = 20_000_000
-"""Prices of jobs up to which it is tried."""
-MOST_SUMS = 500_000_000
-"""Sums of the knapsacks of one step up to which it is: seconds."""
-TEMPERATURE = 0.002
-"""Temperature of the soft minima that the subgradient is taken of, in mean costs of a job's run time."""
-CUT = 12.0
-"""Temperatures above the least value from which on a start has no share."""
+FIRST_GAIN, SHORTER = 0.05, 0.8
+"""Gain that the first step aims at, as a share of the bound, and its factor after so many in vain; its inverse else."""
 WEIGHT = 0.015
 """Weight of the newest subgradient in the average."""
-FIRST_GAINS = (0.05, 0.005)
-"""Gain that the first step with each number of cells aims at, as a share of the bound."""
-LAST_GAIN = 5e-5
-"""The share at which cells are refined."""
-LONGER, SHORTER = 1.1, 0.7
-"""Factors of what a step should gain: after one that has raised the bound, after so many in a row that have not."""
 FAILURES = 20
 """Failed steps in a row after which a step should gain less."""
-STEPS = 50
-"""Steps between two looks at what others have found."""
-SHARE = 0.35
-"""Share of the remaining time of a portfolio after which it stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +90,8 @@ class JobPrices:
         unit = reduce(math.gcd, needs.tolist())
         self._tasks, self._unit = needs // unit, unit
         self._fine, self._processors = first.pricing.edges, first.prices
-        self._temperature = TEMPERATURE * float((ways.slope * ways.duration)[ways.first].mean())
-        self._levels = list(zip(CELLS_PER_JOB, FIRST_GAINS, strict=True))
+        self._temperature = COOLING[-1] * float((ways.slope * ways.duration)[ways.first].mean())
+        self._levels = list(CELLS_PER_JOB)
         self.excess, self.is_final = 0.0, False
         self.edges, self.prices = self._fine, np.empty(0)
         self._refine()
@@ -121,7 +104,7 @@ class JobPrices:
             return None
         own = cls(ways, first)
         num_sums = len(own.prices) * int(own._capacities.max())
-        return own if len(own.prices) <= MOST_ENTRIES and num_sums <= MOST_SUMS else None
+        return own if len(own.prices) <= MANY_ENTRIES and num_sums <= OPERATIONS else None
 
     def improve(self, deadline: float) -> Iterator[float]:
         """Yield ever better bounds on the excess, until the deadline (``time.perf_counter()``, s) or the last cells.
@@ -131,18 +114,17 @@ class JobPrices:
         while not self.is_final and time.perf_counter() < deadline:
             for _ in range(STEPS):
                 self._step()
-                if self._gain < LAST_GAIN * self._best or time.perf_counter() > deadline:
+                if self._gain < IMPROVEMENT * self._best or time.perf_counter() > deadline:
                     break
             yield self.excess
-            if self._gain < LAST_GAIN * self._best:
+            if self._gain < IMPROVEMENT * self._best:
                 self.is_final = not self._refine()
 
     def _refine(self) -> bool:
         """Take the prices to finer cells; return whether there are any."""
         if not self._levels or (len(self.prices) and len(self.edges) == len(self._fine)):
             return False
-        cells_per_job, first_gain = self._levels.pop(0)
-        cells = max(FEWEST_CELLS, cells_per_job * self._ways.num_jobs)
+        cells = max(FEWEST_CELLS, self._levels.pop(0) * self._ways.num_jobs)
         every = 1 << max(0, ((len(self._fine) - 1) // cells).bit_length() - 1)  # coarser edges are finer ones, too
         before, edges = self.edges, np.unique(np.append(self._fine[::every], self._fine[-1]))
         sums = np.concatenate([[0.0], np.cumsum(self._processors[0] * np.diff(self._fine))])
@@ -160,7 +142,7 @@ class JobPrices:
             self.spans = spans
         self.edges = edges
         self._prepare()
-        self._gain, self._failures = first_gain * max(self._best, 0.0), 0
+        self._gain, self._failures = FIRST_GAIN * max(self._best, 0.0), 0
         return True
 
     def _cells_of_spans(self) -> tuple[Ints, Ints]:
@@ -199,7 +181,7 @@ class JobPrices:
         self._direction = (1.0 - WEIGHT) * direction + WEIGHT * subgradient
         if value > self._best:
             self._best, self.prices, self._failures = value, trial, 0
-            self._gain = min(LONGER * self._gain, FIRST_GAINS[0] * value)
+            self._gain = min(self._gain / SHORTER, FIRST_GAIN * value)
         elif self._failures + 1 < FAILURES:
             self._failures += 1
         else:
@@ -256,7 +238,7 @@ METHOD = Method(
     "dual prices of jobs over time",
     _run,
     Trait.SUM,
-    shares={Trait.NONE: (0.0, SHARE, 0.0, SHARE)},
+    shares={Trait.NONE: (0.0, HALF, 0.0, HALF)},
     stage="bound",
     bound=BOUND,
 )

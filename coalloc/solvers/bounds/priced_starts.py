@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 
 from coalloc.objectives import Criterion
 from coalloc.objectives.piecewise import Ramp
+from coalloc.rules.tuning import ENTRIES
 from coalloc.solvers.bounds.release_suffixes import held_by_running, levelled_jobs, speed_capacities
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CHUNK = 2_000_000
-"""Starts that are looked at in one step: what limits the memory."""
 ROUNDING = 1e-9
 """Share of the magnitude of its terms that the arithmetic of a bound may lose."""
 
@@ -266,8 +265,8 @@ def _counts(spans: Sequence[tuple[Ints, Ints]], reach: Floats) -> Ints:
 
 
 def _chunks(counts: Ints) -> Iterator[tuple[int, int]]:
-    """Yield spans of jobs with :data:`CHUNK` starts or one job more."""
-    chunk = (np.cumsum(counts) - counts) // CHUNK
+    """Yield spans of jobs with :data:`ENTRIES` starts or one job more."""
+    chunk = (np.cumsum(counts) - counts) // ENTRIES
     bounds = np.flatnonzero(np.diff(chunk, prepend=-1)).tolist()
     yield from zip(bounds, [*bounds[1:], len(counts)], strict=True)
 
