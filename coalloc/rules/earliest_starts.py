@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Assignment, Problem, TimeSumRow
+from coalloc.problem.differences import MOST_JOBS
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import choices_of, start_in_order
 
 Floats = NDArray[np.float64]
-
-MOST_JOBS = 200
-"""Jobs up to which all pairs of them are looked at."""
 
 
 def moved_left(problem: Problem, assignments: Sequence[Assignment]) -> list[Assignment]:

@@ -26,12 +26,8 @@ from coalloc.problem import MAX_MODES, Assignment, Mode, Problem, SpeedLevel
 from coalloc.problem.allocation import Allocation, allocation_of
 from coalloc.rules.orders import ORDERS
 from coalloc.rules.profile import Profile
+from coalloc.rules.tuning import TRIED
 from coalloc.schedule import Schedule
-
-FILL_STEPS = 2_000
-"""Partial allocations that one search for a filling tries before it gives up."""
-MAX_REMEMBERED = 200_000
-"""Fillings that a generation remembers before it forgets them all."""
 
 FEW_MODES = 100
 """Allocation vectors of a job up to which they count as few."""
@@ -173,7 +169,7 @@ class Generation:
         classes, tasks = level.classes, level.tasks
         key = (j, classes, tasks, rule, *free, *left)  # floats as they are: near is another key, never a wrong filling
         if key not in self._fillings:
-            if len(self._fillings) >= MAX_REMEMBERED:
+            if len(self._fillings) >= MAX_MODES:
                 self._fillings.clear()
             problem = self.problem
             job = problem.allocations.shape_of(problem.jobs[j], tasks)
@@ -489,7 +485,7 @@ def _filled(
         return
     for order in orders:
         rooms = [room[g] if g in order else 0 for g in range(len(room))]
-        spreads = islice(problem.allocations.spreads(job, rooms, order), FILL_STEPS)
+        spreads = islice(problem.allocations.spreads(job, rooms, order), TRIED)
         found = (_fill_spread(problem, spread, rooms, order, links) for spread in spreads)
         yield next((allocation for allocation in found if allocation is not None), None)
 
@@ -528,7 +524,7 @@ def _fill(tasks: int, free: Sequence[float], order: Sequence[int], links: Sequen
         steps += 1
         if i == len(order):
             return rest == 0
-        if steps > FILL_STEPS:
+        if steps > TRIED:
             return False
         g = order[i]
         allocation[g] = 0

@@ -12,11 +12,10 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from coalloc.engine import LONGEST_CALL
 from coalloc.instance import CoallocError
 
 T = TypeVar("T")
-POLL = 0.1
-"""Seconds between two looks at whether the solve is over, while its event is not set."""
 AGAIN = 5.0
 """Seconds after which an exception that was not noticed is raised again: ending child processes takes less."""
 
@@ -42,7 +41,7 @@ def cancellable(event: threading.Event | None, work: Callable[[], T]) -> T:
     found: list[T] = []
 
     def watch() -> None:
-        while not is_over.is_set() and not event.wait(POLL):
+        while not is_over.is_set() and not event.wait(LONGEST_CALL):
             pass
         while not is_over.is_set():
             with lock:

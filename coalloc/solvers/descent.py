@@ -19,15 +19,14 @@ from coalloc.objectives import OBJECTIVES, AllocationObjective
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import MAX_MODES, Problem, discretise
 from coalloc.problem.budgets import in_clusters
+from coalloc.rules.tuning import HALF, LEAST_TIME
 from coalloc.schedule import Schedule
 from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.limits import AllocationsAtMost
-from coalloc.solvers.oas import LEAST_TEST, solve_oas
+from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus, summed
 from coalloc.solvers.solve_state import SolveState
 
-SHARE = 0.5
-"""Share of the time that is left which one limit gets."""
 FIRST_SCHEDULE = 1.0
 """Relative gap that every schedule keeps."""
 
@@ -140,7 +139,7 @@ def _halve(state: SolveState, weighing: Weighing, solved: Callable[..., SolveRes
             state.add_to_message(f"only the lower bound was tried: the jobs have more than {MAX_MODES:,} allocations")
             return
         changed, kept = weighing.at_most(limit, state.instance)
-        found = solved(changed, (*state.constraints, *kept), SHARE)
+        found = solved(changed, (*state.constraints, *kept), HALF)
         if found.schedule is not None:
             _offer(state, weighing, found.schedule)
         else:
@@ -173,7 +172,7 @@ def _solved(
 
     Its timings are counted.
     """
-    limit = None if state.options.time_limit is None else max(share * state.remaining, LEAST_TEST)
+    limit = None if state.options.time_limit is None else max(share * state.remaining, LEAST_TIME)
     result = solve_oas(
         instance,
         replace(state.options, gap=FIRST_SCHEDULE, time_limit=limit),

@@ -13,25 +13,21 @@ import math
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import choices_of, start_in_order
+from coalloc.rules.tuning import MANY_FOR_SUMS, TRIED
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
-from coalloc.solvers.search.list_annealing import ListCosts, annealing_in
-
-MOST_MOVED, MOST_LISTED = 2_000, 60
-"""Jobs up to which a schedule is moved left, and up to which other lists are tried."""
-LISTS = 30
-"""Lists that annealing tries, per job."""
+from coalloc.solvers.search.list_annealing import STEPS, ListCosts, annealing_in
 
 
 def start_early(incumbent: Incumbent) -> None:
     """Exchange the best assignments for such as are as good and end earlier, while there is time."""
     problem, criterion, state = incumbent.problem, incumbent.criterion, incumbent.state
     is_returned = bool(incumbent.best) and incumbent.best_objective is None
-    if not is_returned or len(problem.jobs) > MOST_MOVED or state.remaining <= 0.0:
+    if not is_returned or len(problem.jobs) > TRIED or state.remaining <= 0.0:
         return
     response = Criterion.of(problem, "total-response-time")
     found = [incumbent.best, start_in_order(problem, choices_of(problem, incumbent.best))]
-    if criterion.objective.has_latest_ends and len(problem.jobs) <= MOST_LISTED:
+    if criterion.objective.has_latest_ends and len(problem.jobs) <= MANY_FOR_SUMS:
         first = min((a for a in found if a), key=response.value)
         if response.value(first) > sum(response.alone):  # else no job could end earlier if it were alone
             found.append(_annealed(incumbent, response, first))
@@ -52,5 +48,5 @@ def _annealed(incumbent: Incumbent, response: Criterion, first: list[Assignment]
     ]
     annealing = annealing_in(incumbent, ListCosts.of(response), seed, latest)
     annealing.consider_all(first, deadline)
-    annealing.round(LISTS * len(problem.jobs), deadline)
+    annealing.round(STEPS * len(problem.jobs), deadline)
     return annealing.best()[2] if math.isfinite(annealing.value) else []

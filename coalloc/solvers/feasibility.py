@@ -21,17 +21,12 @@ from coalloc.rules.package_modes import package_limits
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import earliest_start, fillings, room_for
 from coalloc.rules.spreading import Spreading
+from coalloc.rules.tuning import CHOICES, TRIED
 from coalloc.solvers.bounds.release_suffixes import can_saturate
 from coalloc.solvers.bounds.simple import simple_bound
 
 LEAST_LIMIT = 1e-12
 """Bandwidth, MB/s, that a link counts as having when loads are compared with it."""
-
-
-MOST_BOUNDED = 20_000
-"""Latest ends times jobs up to which the jobs that have to end by each are bounded by themselves."""
-MAX_TRIED = 1_000
-"""Allocation vectors of a job up to which all are tried beside windows and reservations."""
 
 
 def why_infeasible(problem: Problem) -> list[str]:
@@ -144,7 +139,7 @@ def too_late_together(problem: Problem) -> tuple[list[int], float] | None:
     Those that have to end by an instant, the least one; None where simple bounds prove nothing of any.
     """
     instants = sorted({latest for latest in problem.latest_ends if math.isfinite(latest)})
-    is_tried = len(instants) * len(problem.jobs) <= MOST_BOUNDED
+    is_tried = len(instants) * len(problem.jobs) <= CHOICES
     if not is_tried or any(why_nowhere(problem, job) for job in problem.jobs if instants):
         return None
     for instant in instants:
@@ -179,7 +174,7 @@ def _some_too_late(problem: Problem) -> list[str]:
 def _earliest_end(problem: Problem, j: int) -> float:
     """Return before when a job cannot end, ticks: at its fastest, or where it is tried, beside what is not there."""
     fastest = problem.releases[j] + problem.levels[j][0].duration
-    if not problem.blocks or problem.allocations.count(problem.jobs[j]) > MAX_TRIED:
+    if not problem.blocks or problem.allocations.count(problem.jobs[j]) > TRIED:
         return fastest
     profile = Profile(problem)
     return min(

@@ -15,6 +15,7 @@ from typing import Any
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.constraints import Constraint
 from coalloc.objectives import OBJECTIVES, AllocationObjective, Objective, RegularObjective
+from coalloc.rules.tuning import HALF
 from coalloc.schedule import Schedule
 from coalloc.solvers.descent import Weighing, descend
 from coalloc.solvers.limits import AtMost
@@ -33,8 +34,6 @@ from coalloc.solvers.result import (
 
 INTERRUPTED = 1e-3
 """Seconds that a level gets once one before it was interrupted: its start is the schedule of that one."""
-SHARE = 0.5
-"""Share of the time that is left which a level gets that others follow."""
 
 
 def solve_in_order(
@@ -55,7 +54,7 @@ def solve_in_order(
     result: SolveResult | None = None
     for number, objective in enumerate(objectives):
         is_last = number == len(objectives) - 1
-        share = 1.0 if is_last else SHARE
+        share = 1.0 if is_last else HALF
         is_interrupted = "interrupt" in stops  # then the levels that are left are worth what is known
         limit = INTERRUPTED if is_interrupted else _limit(options, share * seconds)
         result = solve_one(

@@ -13,14 +13,13 @@ import time
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import best_list_schedule, named_orders
+from coalloc.rules.tuning import SHORT
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method, once
 from coalloc.solvers.search.list_annealing import ListCosts, annealing_in
 from coalloc.solvers.special.unrelated_machines import Machines
 from coalloc.system.garbage import no_collection
 
-SHARE = 0.25
-"""Share of the time limit after which no gaps are looked for any more, nor further orders tried."""
 PER_JOB = 1e-5
 """Seconds per job in which gaps are looked for in the first list all the same."""
 
@@ -85,4 +84,4 @@ def _accepts(incumbent: Incumbent) -> bool:
     return incumbent.kept(Machines) is None  # an assignment that moves and swaps do not improve is known
 
 
-METHOD = Method("list schedule", _run, also=_accepts, shares=once(SHARE))
+METHOD = Method("list schedule", _run, also=_accepts, shares=once(SHORT))

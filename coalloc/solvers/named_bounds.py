@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Problem
+from coalloc.rules.tuning import TRIED
 from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.due_dates import due_dates_bound, is_for
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.bounds.job_prices import job_prices_bound
-from coalloc.solvers.bounds.level_branching import MAX_NODES
 from coalloc.solvers.bounds.mean_busy_time import busy_times_bound
 from coalloc.solvers.bounds.position_assignment import positions, safe_cost
 from coalloc.solvers.bounds.processor_patterns import excluding, may_ask
@@ -32,7 +32,7 @@ def _best_of_ends(problem: Problem, time_limit: float) -> float:
     cheap = max(longest_job(problem), work(problem), packing(problem), area(problem, time_limit=time_limit))
     sets = FeasibleSets(problem)
     sets.bound(time_limit=deadline - time.perf_counter())
-    known = max(cheap, sets.branch(max_nodes=MAX_NODES, time_limit=deadline - time.perf_counter()))
+    known = max(cheap, sets.branch(max_nodes=TRIED, time_limit=deadline - time.perf_counter()))
     most = max(problem.horizon_in_turn, known)
     raised = excluding(problem, known, most, deadline) if may_ask(problem, known) else iter(())
     return max(raised, default=known)

@@ -28,6 +28,7 @@ from coalloc.problem.declared import searched_part, ties
 from coalloc.problem.fixed import Fixings
 from coalloc.rules.earliest_starts import moved_left
 from coalloc.rules.serial_sgs import assignments_of, choices_of, completions, start_in_order
+from coalloc.rules.tuning import BRIEF, HALF, LEAST_TIME, SHORT
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.cpsat import common_slot
 from coalloc.solvers.backends.highs import solve_model
@@ -52,20 +53,13 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 
-EXPLAINING = 20.0
-"""Seconds that the explanation of why there is no schedule takes at most, beyond the search itself."""
-RELAXATION, RELAXED, RELAXED_SECONDS = "relaxation without constraints", 0.2, 60.0
-"""Name in the trace of a solve without the constraints; its share of the time, and its seconds where there is no limit.
+RELAXATION, ASIDE = "relaxation without constraints", 20.0
+"""Name in the trace of a solve without the constraints, and its seconds where there is no limit.
+
+They are also those at most of an explanation why there is no schedule, beyond the search itself.
 """
-BOUNDING_SHARE, BOUNDING = 0.1, 5.0
-"""Share of the time, and seconds at most, that a formulation asked for by name leaves for a bound where it is open."""
-EXACT, EXACT_SHARE, EXACT_SLOTS = "exact time slots", 0.5, 1e6
-"""Name in the trace of slots that divide all times of the instance, their share of the time, and their greatest number.
-"""
-TEST_SHARE = 0.25
-"""Share of what is left of them that one test takes at most."""
-LEAST_TEST = 0.1
-"""Seconds that a test gets at least."""
+EXACT, EXACT_SLOTS = "exact time slots", 1e6
+"""Name in the trace of slots that divide all times of the instance, and their greatest number."""
 
 
 def solve_oas(
@@ -168,20 +162,20 @@ def _explained(
     state: SolveState, problem: Problem, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
 ) -> str:
     """Return an irreducible set of reasons why a problem that has no schedule has none; nothing if no time is left."""
-    deadline = state.elapsed + min(EXPLAINING, state.remaining)
+    deadline = state.elapsed + min(ASIDE, state.remaining)
 
     def has_schedule(changed: Instance) -> bool | None:
         left = deadline - state.elapsed
         if left <= 0.0:
             return None
-        asked = replace(options, time_limit=max(LEAST_TEST, TEST_SHARE * left), gap=1.0)
+        asked = replace(options, time_limit=max(LEAST_TIME, SHORT * left), gap=1.0)
         result = solve_oas(changed, asked, objective=objective, constraints=constraints, explains=False)
         _heed_interrupt(result)
         return None if result.status is SolveStatus.UNKNOWN else result.status is not SolveStatus.INFEASIBLE
 
     keeps_running = any(ties(c, state.instance) and not isinstance(c, KNOWN) for c in constraints)
     reasons, is_proven = list[Condition](), False
-    if state.remaining > LEAST_TEST:
+    if state.remaining > LEAST_TIME:
         reasons, is_proven = irreducible(state.instance, has_schedule, keeps_running=keeps_running)
     if not reasons:
         return ""
@@ -372,7 +366,7 @@ def _relax(
         return
     with state.recorded(RELAXATION):
         with state.timed("bound"):
-            asked = replace(options, time_limit=_share_of(state, RELAXED))
+            asked = replace(options, time_limit=_share_of(state, SHORT))
             relaxed = _solved_otherwise(incumbent, asked, objective, known, free)
         if relaxed.status is SolveStatus.INFEASIBLE:
             incumbent.exclude()
@@ -403,7 +397,7 @@ def _waits(lags: Iterable[Lag], begun: Container[str]) -> Iterator[Lag]:
 
 def _share_of(state: SolveState, share: float) -> float:
     """Return a share of the time that is left, s, or a limit where there is none."""
-    return share * state.remaining if state.options.time_limit is not None else RELAXED_SECONDS
+    return share * state.remaining if state.options.time_limit is not None else ASIDE
 
 
 def _solved_otherwise(
@@ -450,7 +444,7 @@ def _take_exact_slots(
         return
     with state.recorded(EXACT):
         with state.timed("solve"):
-            asked = replace(options, time_limit=_share_of(state, EXACT_SHARE), slot=slot)
+            asked = replace(options, time_limit=_share_of(state, HALF), slot=slot)
             found = _solved_otherwise(incumbent, asked, objective, constraints)
         if found.status is SolveStatus.INFEASIBLE:
             incumbent.exclude()
@@ -489,9 +483,8 @@ def _run_named(incumbent: Incumbent, formulation: Formulation) -> None:
     quick = quick_bound(criterion)
     incumbent.take(first_schedule(incumbent, incumbent.instant(1.0)), "list schedule")
     incumbent.prove(quick, "longest job and packing")
-    bounding = min(BOUNDING, BOUNDING_SHARE * state.remaining)
     schedule, bound = ModelRun(state, incumbent.run_model).run(
-        criterion, formulation, incumbent.best, time_limit=state.remaining - bounding, lower_bound=quick
+        criterion, formulation, incumbent.best, time_limit=(1.0 - BRIEF) * state.remaining, lower_bound=quick
     )
     if bound == math.inf:
         incumbent.exclude()

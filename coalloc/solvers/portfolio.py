@@ -4,7 +4,8 @@ Each round goes through the table from the top. The first one is for cheap bound
 search, which is mostly all that few jobs need. In the second one branch and bound refutes what is near the bound, and
 dual prices raise it; in the third one searches lower the incumbent, and complete methods start from the best of both.
 Further rounds go on with what draws at random. The row of a method says which traits of a problem it needs, and its
-share of the time in each round; its file holds the constants that tune it. A new one is a file, and a row here.
+share of the time in each round; its file holds the constants that tune it alone, :mod:`coalloc.rules.tuning` those that
+methods share. A new one is a file, and a row here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import nullcontext
 
 from coalloc.documents.text import nearest, quoted
 from coalloc.instance import CoallocError
+from coalloc.rules.tuning import LEAST_TIME
 from coalloc.solvers import list_schedules, model_run
 from coalloc.solvers.backends import pumpkin
 from coalloc.solvers.backends.failing import SolverFailedError
@@ -48,8 +50,6 @@ ALWAYS = (simple.METHOD.name, list_schedules.METHOD.name)
 
 TIME_LEFT = 1.0
 """Seconds of the time limit that a method may leave because its next step would not fit into them."""
-LAST = 0.1
-"""Seconds of the time limit that further attempts leave: what they would find in them is little."""
 SEARCHED_ON = "the instance is too large for the complete methods; only bounds and searches ran"
 
 
@@ -138,4 +138,4 @@ def _is_replaced(method: Method, incumbent: Incumbent, rows: Sequence[Method]) -
 def _may_go_on(incumbent: Incumbent) -> bool:
     """Return whether there is something left to do, and only the clock ends it."""
     state = incumbent.state
-    return state.options.work_limit is None and not incumbent.is_closed and state.remaining > LAST
+    return state.options.work_limit is None and not incumbent.is_closed and state.remaining > LEAST_TIME

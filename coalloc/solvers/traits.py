@@ -13,13 +13,8 @@ from functools import reduce
 from operator import or_
 
 from coalloc.objectives import Criterion
+from coalloc.rules.tuning import MANY_FOR_SUMS, MANY_JOBS
 from coalloc.solvers.result import SolveOptions
-
-LARGE = 24
-"""Number of jobs from which on complete methods add nothing to what beam search finds of the makespan."""
-
-LARGE_FOR_SUMS = 40
-"""Number of jobs from which on they add nothing to what searches find of a sum."""
 
 
 class Trait(Flag):
@@ -27,7 +22,7 @@ class Trait(Flag):
 
     UNTIED: no constraint ties jobs to each other or to a time, and no outage takes processors. LAGGED: rows that are no
     waits, as greatest lags, tie jobs, and nothing else that the exact search does not keep to. FEW, MANY: the makespan
-    of :data:`LARGE` jobs is of many, a sum never is. SMALL: few, or of a sum fewer than :data:`LARGE_FOR_SUMS`.
+    of ``MANY_JOBS`` jobs is of many, a sum never is. SMALL: few, or of a sum fewer than ``MANY_FOR_SUMS``.
     PROVABLE: small, or a sum of which no schedule is known yet. PRICES: dual prices of the feasible-set LP are known.
     REFUSED: constraints refuse the best schedule by their faults.
     """
@@ -64,7 +59,7 @@ def traits_of(criterion: Criterion, options: SolveOptions) -> Trait:
     """Return the traits of a problem under an objective and options."""
     problem, objective, num_jobs = criterion.problem, criterion.objective, len(criterion.problem.jobs)
     declared = problem.declared
-    is_large = objective.is_latest_end and num_jobs >= LARGE
+    is_large = objective.is_latest_end and num_jobs >= MANY_JOBS
     return those_of(
         {
             Trait.MAKESPAN: objective.is_latest_end,
@@ -74,7 +69,7 @@ def traits_of(criterion: Criterion, options: SolveOptions) -> Trait:
             Trait.LAGGED: not (declared.is_searched or declared.budgets or declared.clusters or problem.calendars),
             Trait.FEW: not is_large,
             Trait.MANY: is_large,
-            Trait.SMALL: not is_large and not (criterion.is_sum and num_jobs >= LARGE_FOR_SUMS),
+            Trait.SMALL: not is_large and not (criterion.is_sum and num_jobs >= MANY_FOR_SUMS),
             Trait.SLOTS: problem.slot is not None,
             Trait.CONTINUOUS: problem.slot is None,
             Trait.EQUAL_ARRIVALS: problem.has_equal_releases,

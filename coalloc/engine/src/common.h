@@ -53,6 +53,8 @@ typedef struct {
     size_t used;
 } arena;
 
+/* Steps of a search between two looks at the clock. */
+enum { LOOKS = 64 };
 /* More than there ever is. */
 #define TOO_MUCH_ROOM (SIZE_MAX / 4)
 

@@ -1,7 +1,7 @@
 #include "filling.h"
 
 /* Steps after which a search for a filling only finishes what it has begun: as in coalloc.rules.serial_sgs. */
-enum { FILL_STEPS = 2000 };
+enum { FILL_STEPS = 2000 }; /* TRIED in coalloc/rules/tuning.py */
 
 void filling_place(filling *made, arena *in, const problem *p) {
     made->allocation = PLACE(in, p->num_classes, int64_t);

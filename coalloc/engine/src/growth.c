@@ -3,8 +3,7 @@
 /* Share of a limit that adding and taking away loads may lose: as in coalloc.rules.profile. */
 #define SUBTRACTION_NOISE 1e-12
 
-/* Looks for a job to start between two at the clock; more room than memory has. */
-enum { LOOKS = 64 };
+/* More room than memory has. */
 static const double MOST_BYTES = 1e15;
 
 /* What becomes of a schedule, or of a part of its way. */

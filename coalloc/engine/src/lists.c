@@ -8,9 +8,9 @@ static const double INSERT = 0.5, SWAP = 0.3, ALONE = 0.3;
 static const double AIMED = 0.8;
 /* Numbers that profiles before parts of a list hold at most, all together, where there is more than one part. */
 static const double MOST_KEPT = 3e7;
-/* Jobs that are drawn, at most, for one that waits; steps after which a list is decoded from its beginning; placements
-   between two looks at the clock; parts of a list before each of which its profile is kept, at most. */
-enum { TRIALS = 8, TIDIED = 1000, LOOKS = 16, MOST_PARTS = 16 };
+/* Jobs that are drawn, at most, for one that waits; steps after which a list is decoded from its beginning; parts
+   of a list before each of which its profile is kept, at most. */
+enum { TRIALS = 8, TIDIED = 1000, MOST_PARTS = 16 };
 
 /* Numbers of parameters, for faults. */
 enum {

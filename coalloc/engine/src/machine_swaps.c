@@ -7,8 +7,6 @@ enum parameter { NUM_JOBS, NUM_MACHINES, NUM_NEAR, TIMES, NEAR, MACHINE_OF, LEAS
 #define MOST_MOVED 6
 /* Share by which the longest of two loads has to fall: less may be an error of rounding. */
 #define WORTH 1e-12
-/* Jobs that may be swapped between two looks at the clock. */
-#define LOOKS 256
 
 typedef struct {
     int64_t num_jobs, num_machines;

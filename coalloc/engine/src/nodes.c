@@ -3,7 +3,7 @@
 /* Numbers of parameters, for faults. */
 enum { TAKES = 2, CAPACITIES = 5, CLASS_OF, COUNTS, HELD_CLASS, HELD_FIRST, HELD_STOP, STEPS };
 /* 64 to the power of LEVELS is more than any capacity. */
-enum { LEVELS = 7, STEPS_UNSEEN = 64 };
+enum { LEVELS = 7 };
 static const int64_t MOST = (int64_t)1 << 40;
 
 /* The free processors of a class: a bit for each, above it a bit for each word that is not 0, and so on. */
@@ -111,7 +111,7 @@ int64_t naming_go(naming *n, double seconds) {
     const double until = clock_now() + seconds;
     for (int64_t made = 0; n->done < n->num_steps; made++) {
         const int64_t step = n->steps[n->done];
-        if (made && made % STEPS_UNSEEN == 0 && clock_now() > until) break;
+        if (made && made % LOOKS == 0 && clock_now() > until) break;
         if (step >= n->num_takes) {
             release(n, step);
         } else {

@@ -5,7 +5,6 @@ enum { JOBS = 1, RUNNING, PROCESSORS, PASSING, TOLERANCE = 7, LATEST, SHARE, ORD
 enum { SECONDS = 13, ESTIMATES, KEYS, TURNS, RUNNING_ENDS };
 enum passing { NONE, ANY, EASY, EASY_IN_TURN, CHOSEN };
 enum { CHOICE = 1, SHORTEST, CHOICES, SEEN = 5, NUMBERS = 5, OF_JOB = 3, OF_RUNNING = 2 };
-enum { INSTANTS_UNSEEN = 64 };
 static const int64_t MOST = (int64_t)1 << 40;
 
 /* A job that runs, by when its estimate lets it end. */
@@ -270,7 +269,7 @@ int64_t pool_run_go(pool_run *p, double seconds, int64_t instants) {
             p->pass_seconds += passed;
             p->longest_pass = later(p->longest_pass, passed);
         }
-        if (p->num_instants % INSTANTS_UNSEEN == 0 && clock_now() > until) break;
+        if (p->num_instants % LOOKS == 0 && clock_now() > until) break;
     }
     return p->num_ended;
 }

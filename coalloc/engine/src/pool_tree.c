@@ -3,8 +3,8 @@
 enum { WAITING = 0, RUNNING = 1, DONE = 2 };
 enum { EVERYTHING = 0, BETTER = 1, STOPPED = 2 };
 enum { BITS = 64 };
-/* Places of the memory in which one thing may stand, and nodes between two looks at the clock. */
-enum { NEIGHBOURS = 4, NODES_BETWEEN = 256 };
+/* Places of the memory in which one thing may stand. */
+enum { NEIGHBOURS = 4 };
 /* Odd number by which what is remembered is multiplied for its place (Fibonacci hashing, D. Knuth). */
 static const uint64_t MULTIPLIER = UINT64_C(0x9E3779B97F4A7C15);
 
@@ -302,7 +302,7 @@ static int64_t search(pool_tree *t, const double *slacks, int64_t max_nodes, dou
         if (place >= 0 && may_lead_on(t, level, until, slacks)) go_on(t, level, until);
         else t->is_forward = false;
         ++*nodes;
-        if (*nodes >= max_nodes || (*nodes % NODES_BETWEEN == 0 && clock_now() >= deadline)) return STOPPED;
+        if (*nodes >= max_nodes || (*nodes % LOOKS == 0 && clock_now() >= deadline)) return STOPPED;
     }
 }
 

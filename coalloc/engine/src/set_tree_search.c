@@ -5,8 +5,8 @@
 enum { EVERYTHING = 0, BETTER = 1, STOPPED = 2, EXCEEDED = 3, AWAITED = 4 };
 /* Instead of the place of the next start: too much stays idle; or time is up, and it is to be looked for again. */
 enum { IDLE = -1, PAUSED = -9 };
-/* Nodes, and choices that making sets has looked at, between two looks at the clock. */
-enum { NODES_BETWEEN = 256, CHOICES_BETWEEN = 100000 };
+/* Choices that making sets has looked at between two looks at the clock. */
+enum { CHOICES_BETWEEN = 100000 };
 
 /* Return the bits of the kinds that run at a level of those that must not run beside some. */
 static uint64_t running_apart(const set_tree *t, int64_t level) {
@@ -163,7 +163,7 @@ static int64_t search(set_tree *t, int64_t max_nodes, int64_t *nodes) {
         if (leads_on < 0) return leads_on;
         if (leads_on) go_on(t, level, until);
         else t->is_forward = false;
-        if (++*nodes % NODES_BETWEEN) continue;
+        if (++*nodes % LOOKS) continue;
         if (atomic_load_explicit(&t->memory->has_ended, memory_order_relaxed)) return AWAITED;
         if (clock_now() >= t->deadline) break;
     }

@@ -20,6 +20,7 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, in_other_slots
 from coalloc.problem.budgets import BudgetRow
 from coalloc.rules.earliest_starts import moved_left
+from coalloc.rules.tuning import ENTRIES
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, assignments_in, say_nothing
 from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.incumbent import Incumbent
@@ -29,8 +30,6 @@ LOAD_UNITS = 10**9
 """Whole units that the limit of a link, or a memory, is counted in."""
 COST_UNITS = 10**9
 """Whole units that the greatest cost of a job is counted in, where costs are not whole numbers."""
-MAX_COSTS = 1_000_000
-"""Costs that are listed, one for each job, level and slot."""
 LEAST_LIMIT = 1e-280
 """MB/s, or MB, below which a limit counts as this much in its units, so that a unit is a finite number."""
 INTEGRALITY = 1e-6
@@ -281,7 +280,7 @@ def accepts(incumbent: Incumbent) -> bool:
 
 def _may_list_costs(criterion: Criterion, start: Sequence[Assignment]) -> bool:
     num_levels = sum(len(levels) for levels in criterion.problem.levels)
-    return criterion.is_integral or num_levels * (criterion.horizon(start) + 1) <= MAX_COSTS
+    return criterion.is_integral or num_levels * (criterion.horizon(start) + 1) <= ENTRIES
 
 
 def load(incumbent: Incumbent) -> None:

@@ -19,8 +19,10 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.engine import LONGEST_CALL
 from coalloc.instance import CoallocError
 from coalloc.solvers.backends.failing import SolverFailedError
+from coalloc.solvers.backends.worker import GRACE
 from coalloc.solvers.cancelling import noticed
 from coalloc.solvers.result import (
     PROOF_TOLERANCE,
@@ -45,10 +47,6 @@ INTEGRALITY = 1e-6
 """Excess over a whole number up to which a bound is not rounded up."""
 WORTH = 1e-3
 """Distance below a whole number within which the objective of a solution counts as that number."""
-GRACE = 1.0
-"""Seconds that HiGHS gets to stop by itself once it was told to."""
-POLL = 0.05
-"""Seconds between two looks at the clock."""
 
 _threads_of_process: int | None = None
 
@@ -343,7 +341,7 @@ def _wait(run: _HighsRun, done: Event, time_limit: float, reason: StoppedBy | No
     deadline, is_told = time.perf_counter() + time_limit, False
     while not done.is_set() and time.perf_counter() < deadline + GRACE:
         try:
-            done.wait(POLL)
+            done.wait(LONGEST_CALL)
         except KeyboardInterrupt:
             noticed()
             reason = "interrupt"

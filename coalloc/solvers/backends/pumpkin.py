@@ -24,6 +24,7 @@ from typing import Any
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Mode, NotTogetherRow, Problem, SpeedLevel, TimeSumRow, in_other_slots
 from coalloc.rules.earliest_starts import moved_left
+from coalloc.rules.tuning import BRIEF, HALF
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, say_nothing
 from coalloc.solvers.incumbent import Incumbent
@@ -40,10 +41,6 @@ MAX_JOBS = 100
 """Jobs up to which it is of use."""
 MAX_HORIZON, MAX_TIME = 10**8, 2**31
 """Slots of a schedule, and to the end of all parked tasks, one after the other: times are 32-bit numbers there."""
-SHARE = 0.05
-"""Share of the remaining time of a portfolio that others wait for it at first."""
-LAST_SHARE = 0.5
-"""Share of the remaining time of a portfolio that it gets in the end."""
 INTEGRALITY = 1e-6
 """Excess over a whole number of slots up to which a bound is not rounded up."""
 PAUSE = 0.003
@@ -346,8 +343,8 @@ def _run(incumbent: Incumbent) -> None:
 NAME = "Pumpkin"
 NEEDS = Trait.MAKESPAN | Trait.NO_WORK_LIMIT
 SHARES: Shares = {
-    Trait.UNTIED | Trait.FEW: (SHARE, 0.0, LAST_SHARE, 0.0),
-    Trait.UNTIED: (SHARE, 0.0),
-    Trait.LAGGED: (0.0, SHARE, LAST_SHARE, 0.0),
+    Trait.UNTIED | Trait.FEW: (BRIEF, 0.0, HALF, 0.0),
+    Trait.UNTIED: (BRIEF, 0.0),
+    Trait.LAGGED: (0.0, BRIEF, HALF, 0.0),
 }
 METHOD = Method(NAME, _run, NEEDS, is_of_use, shares=SHARES, stage="solve", proves=Trait.FEW)

@@ -22,6 +22,7 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.problem.stated import StatedConstraint
 from coalloc.rules.dual_feasible import weightings
+from coalloc.rules.tuning import BRIEF
 from coalloc.solvers.bounds.feasible_set import feasible_set_bound
 from coalloc.solvers.bounds.simple import fastest_durations, least_works, simple_bound
 from coalloc.solvers.incumbent import Incumbent
@@ -31,8 +32,6 @@ MOST_SETS = 256
 """Sets whose areas are looked at."""
 BEST_SETS = 4
 """Sets, those with the best areas, that get the other simple bounds; the best of these gets feasible sets."""
-SHARE = 0.1
-"""Share of the remaining time of a portfolio after which it stops."""
 
 Floats = NDArray[np.float64]
 
@@ -126,5 +125,5 @@ def _run(incumbent: Incumbent) -> None:
 
 
 METHOD = Method(
-    "due dates", _run, also=lambda incumbent: is_for(incumbent.criterion), shares=once(SHARE), stage="bound"
+    "due dates", _run, also=lambda incumbent: is_for(incumbent.criterion), shares=once(BRIEF), stage="bound"
 )

@@ -28,12 +28,13 @@ from typing import NamedTuple
 import numpy as np
 
 from coalloc.problem import Assignment, Problem
+from coalloc.rules.tuning import BRIEF, CHOICES, HALF, MOST, SHORT, TRIED
 from coalloc.solvers.bounds.area import AreaWork
 from coalloc.solvers.bounds.column_generation import IMPROVEMENT, ColumnGeneration, Set, all_levels
 from coalloc.solvers.bounds.large_table import LargeTablePricing, may_tabulate
-from coalloc.solvers.bounds.level_branching import MAX_NODES, Root, branch
+from coalloc.solvers.bounds.level_branching import Root, branch
 from coalloc.solvers.bounds.link_pricing import LinkPricing, may_price
-from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, SetList, may_check
+from coalloc.solvers.bounds.link_sets import LinkSets, SetList, may_check
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.bounds.pricing import ListedPricing, MipPricing, Pricing, TablePricing, may_look_up
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
@@ -44,19 +45,6 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method, Shares
 from coalloc.solvers.traits import Trait
 
-TAIL_SHARE = 0.6
-"""Share of the time left that one release gets while others wait."""
-SHARE, BRANCHING_SHARE, BRIEF_SHARE = 0.2, 0.1, 0.015
-"""Shares of the remaining time of a portfolio after which the LPs, branching, and branching for a start stop."""
-WIDE_SHARE = 0.7
-"""Share of the time left in which the wide jobs of a release are covered by themselves."""
-SLOW_SHARE = 0.2
-"""Share of the time that an LP gets whose pricing is slow, once wide jobs prove more than the area.
-
-So many processors hold nearly every mixture of jobs, and the LP proves little more than the area itself.
-"""
-LIST_SHARE = 0.6
-"""Share of that time in which its sets must be listed."""
 BRANCHING_REACH = 0.97
 """Share of the best bound that the LP of a release must reach for branching on its levels: that adds a little only."""
 
@@ -174,12 +162,12 @@ class FeasibleSets:
             if now > deadline:
                 return
             if suffix.jobs:
-                yield from self._wide(suffix, now + WIDE_SHARE * (deadline - now))
+                yield from self._wide(suffix, now + MOST * (deadline - now))
                 now = time.perf_counter()
-                last = deadline if len(areas) == 1 else now + TAIL_SHARE * (deadline - now)
+                last = deadline if len(areas) == 1 else now + HALF * (deadline - now)
                 pricing = set_pricing(problem, suffix, last)
                 if isinstance(pricing, MipPricing) and self.best > of_area:
-                    last = now + SLOW_SHARE * (last - now)
+                    last = now + SHORT * (last - now)
                 if isinstance(pricing, LinkPricing):  # without links it takes no time, and what takes some may not end
                     yield from self._lp(work, index, suffix, processor_pricing(problem, suffix), last)
                 known = self.best
@@ -213,7 +201,7 @@ class FeasibleSets:
         if wide is None:
             return
         now = time.perf_counter()
-        sets = self._pairs.sets(wide, now + LIST_SHARE * (deadline - now))
+        sets = self._pairs.sets(wide, now + HALF * (deadline - now))
         search = ColumnGeneration(
             wide,
             all_levels(wide.jobs),
@@ -268,7 +256,7 @@ class FeasibleSets:
 
 def _few_sets(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> list[Set] | None:
     """Return all sets of a suffix that fit where they are so few that one LP can take them all, else None."""
-    if problem.allocations.number > MAX_CHOICES:
+    if problem.allocations.number > CHOICES:
         return None
     return LinkSets(problem, suffix).listed(deadline, MAX_AT_ONCE)
 
@@ -277,7 +265,7 @@ def set_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pri
     """Return the pricing over the sets that links allow where that can be done, else over those that processors do."""
     if may_check(problem):
         now, sets = time.perf_counter(), LinkSets(problem, suffix)
-        listed = None if sets.are_many else sets.listed(now + LIST_SHARE * (deadline - now))
+        listed = None if sets.are_many else sets.listed(now + HALF * (deadline - now))
         if listed is not None:
             return ListedPricing(SetList.of(listed), suffix.jobs)
         if may_price(problem, suffix):
@@ -318,7 +306,7 @@ def _run(incumbent: Incumbent) -> None:
         _solve(incumbent)
     elif incumbent.round > 0:
         sets.branch(
-            max_nodes=incumbent.limited(MAX_NODES),
+            max_nodes=incumbent.limited(TRIED),
             time_limit=incumbent.time_left,
             target=incumbent.target,
             on_bound=lambda ticks: incumbent.prove(ticks, BY_LEVELS),
@@ -344,5 +332,5 @@ BOUND = Bound(
 )
 BY_LEVELS = "feasible-set LP by levels"
 """Name of the branching in the trace."""
-SHARES: Shares = {Trait.NONE: (SHARE, BRIEF_SHARE, BRANCHING_SHARE, 0.0)}
+SHARES: Shares = {Trait.NONE: (SHORT, BRIEF, BRIEF, 0.0)}
 METHOD = Method("feasible-set LP", _run, Trait.MAKESPAN, shares=SHARES, stage="bound", bound=BOUND)

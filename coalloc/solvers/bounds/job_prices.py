@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 from coalloc.engine import LONGEST_CALL, engine
 from coalloc.objectives import Criterion
+from coalloc.rules.tuning import HALF, MANY_ENTRIES, OPERATIONS
 from coalloc.solvers.bounds.priced_starts import ROUNDING, StartPricing, Ways, ways_of
-from coalloc.solvers.bounds.prices import Prices, cost_of
-from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, look_at_the_clock, starts_of
+from coalloc.solvers.bounds.prices import COOLING, FEWEST_CELLS, STEPS, Prices, cost_of
+from coalloc.solvers.bounds.smooth_prices import CUT, OutOfTimeError, look_at_the_clock, starts_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method
 from coalloc.solvers.traits import Trait
@@ -38,32 +39,16 @@ Ints = NDArray[np.int64]
 
 CELLS_PER_JOB = (2, 6)
 """Cells per job, first and refined; no more than prices of processors have."""
-FEWEST_CELLS = 64
-"""Cells, at least, where prices of processors have as many."""
 MARGIN = 3.0
 """Ratio of the payment of a job at its own dual prices to that at prices of processors for which its span suffices."""
-MOST_ENTRIES = 20_000_000
-"""Prices of jobs up to which it is tried."""
-MOST_SUMS = 500_000_000
-"""Sums of the knapsacks of one step up to which it is: seconds."""
-TEMPERATURE = 0.002
-"""Temperature of the soft minima that the subgradient is taken of, in mean costs of a job's run time."""
-CUT = 12.0
-"""Temperatures above the least value from which on a start has no share."""
-WEIGHT = 0.015
-"""Weight of the newest subgradient in the average."""
-FIRST_GAINS = (0.05, 0.005)
-"""Gain that the first step with each number of cells aims at, as a share of the bound."""
-LAST_GAIN = 5e-5
-"""The share at which cells are refined."""
+FIRST_GAINS, LAST_GAIN = (0.05, 0.005), 5e-5
+"""Gain that the first step with each number of cells aims at, and at which cells are refined; shares of the bound."""
 LONGER, SHORTER = 1.1, 0.7
 """Factors of what a step should gain: after one that has raised the bound, after so many in a row that have not."""
+WEIGHT = 0.015
+"""Weight of the newest subgradient in the average."""
 FAILURES = 20
 """Failed steps in a row after which a step should gain less."""
-STEPS = 50
-"""Steps between two looks at what others have found."""
-SHARE = 0.35
-"""Share of the remaining time of a portfolio after which it stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +92,7 @@ class JobPrices:
         unit = reduce(math.gcd, needs.tolist())
         self._tasks, self._unit = needs // unit, unit
         self._fine, self._processors = first.pricing.edges, first.prices
-        self._temperature = TEMPERATURE * float((ways.slope * ways.duration)[ways.first].mean())
+        self._temperature = COOLING[-1] * float((ways.slope * ways.duration)[ways.first].mean())
         self._levels = list(zip(CELLS_PER_JOB, FIRST_GAINS, strict=True))
         self.excess, self.is_final = 0.0, False
         self.edges, self.prices = self._fine, np.empty(0)
@@ -121,7 +106,7 @@ class JobPrices:
             return None
         own = cls(ways, first)
         num_sums = len(own.prices) * int(own._capacities.max())
-        return own if len(own.prices) <= MOST_ENTRIES and num_sums <= MOST_SUMS else None
+        return own if len(own.prices) <= MANY_ENTRIES and num_sums <= OPERATIONS else None
 
     def improve(self, deadline: float) -> Iterator[float]:
         """Yield ever better bounds on the excess, until the deadline (``time.perf_counter()``, s) or the last cells.
@@ -149,7 +134,7 @@ class JobPrices:
         """Take the prices to finer cells; return whether there are any."""
         if not self._levels or (len(self.prices) and len(self.edges) == len(self._fine)):
             return False
-        cells_per_job, first_gain = self._levels.pop(0)
+        cells_per_job, self._first_gain = self._levels.pop(0)
         cells = max(FEWEST_CELLS, cells_per_job * self._ways.num_jobs)
         every = 1 << max(0, ((len(self._fine) - 1) // cells).bit_length() - 1)  # coarser edges are finer ones, too
         before, edges = self.edges, np.unique(np.append(self._fine[::every], self._fine[-1]))
@@ -168,7 +153,7 @@ class JobPrices:
             self.spans = spans
         self.edges = edges
         self._prepare()
-        self._first_gain, self._gain, self._failures = first_gain, math.inf, 0
+        self._gain, self._failures = math.inf, 0
         return True
 
     def _cells_of_spans(self) -> tuple[Ints, Ints]:
@@ -273,7 +258,7 @@ METHOD = Method(
     "dual prices of jobs over time",
     _run,
     Trait.SUM,
-    shares={Trait.NONE: (0.0, SHARE, 0.0, SHARE)},
+    shares={Trait.NONE: (0.0, HALF, 0.0, HALF)},
     stage="bound",
     bound=BOUND,
 )

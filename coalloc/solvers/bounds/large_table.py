@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.engine import LONGEST_CALL, engine
+from coalloc.rules.tuning import OPERATIONS
 from coalloc.solvers.bounds.pricing import MAX_SETS, JobPrices, Priced, useful_levels
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
 
-MOST_ENTRIES = 400_000_000
-"""Entries of the table (jobs x levels x states) up to which it is tried: each takes a nanosecond and a half."""
 MOST_BYTES = 150_000_000
 """Memory up to which it is: of every state a byte for each job, and two values."""
 BYTES_OF_VALUES = 16
@@ -36,7 +35,7 @@ def may_tabulate(capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> bool
     """Return whether a large table serves: the jobs take nothing but processors, and the states are not too many."""
     states = math.prod(c + 1 for c in capacities)
     levels = [len(job.durations) for job in jobs]
-    is_small = states * sum(levels) <= MOST_ENTRIES and states * (len(jobs) + BYTES_OF_VALUES) <= MOST_BYTES
+    is_small = states * sum(levels) <= OPERATIONS and states * (len(jobs) + BYTES_OF_VALUES) <= MOST_BYTES
     return is_small and max(levels, default=0) <= MOST_LEVELS and not any(job.takes for job in jobs)
 
 

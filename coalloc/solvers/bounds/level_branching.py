@@ -16,13 +16,12 @@ from dataclasses import dataclass, field
 from itertools import accumulate, count
 
 from coalloc.problem import Problem
+from coalloc.rules.tuning import TRIED
 from coalloc.solvers.bounds.column_generation import Allowed, ColumnGeneration, Set, Values, all_levels
 from coalloc.solvers.bounds.pricing import Pricing
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix
 from coalloc.solvers.bounds.safe_side import rounded
 
-MAX_NODES = 2_000
-"""Nodes of one suffix, solved and open."""
 WHOLE = 1e-6
 """A job whose share at one side of a threshold is below this is not split by it."""
 
@@ -71,7 +70,7 @@ class _Node:
 
 
 def branch(
-    problem: Problem, root: Root, *, target: float, max_nodes: int = MAX_NODES, deadline: float = math.inf
+    problem: Problem, root: Root, *, target: float, max_nodes: int = TRIED, deadline: float = math.inf
 ) -> Iterator[float]:
     """Yield ever better bounds on the latest end, ticks, until one reaches ``target`` or nothing is left to branch on.
 

@@ -15,27 +15,22 @@ import numpy as np
 
 from coalloc.engine import LONGEST_CALL, engine
 from coalloc.problem import Problem
-from coalloc.solvers.bounds.link_sets import CHECK_STEPS, MAX_CHOICES, LinkSets
+from coalloc.rules.tuning import CHOICES, ENTRIES, REMEMBERED, TRIED
+from coalloc.solvers.bounds.link_sets import LinkSets
 from coalloc.solvers.bounds.pricing import MAX_SETS, JobPrices, Priced, TablePricing, useful_levels
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
 
 MOST_JOBS = 64
 """Jobs of a suffix: bits of a word."""
-MEMORY = 524_287
-"""Sets that are remembered: a prime."""
-MOST_STEPS = 1_000_000
-"""Sets that are tried for one pricing: beyond, what it would be without links bounds it."""
 ALL_SEEN = 2
 """Return value of the engine when a search is at its end."""
-MOST_ENTRIES = 2_000_000
-"""Entries of the table (jobs x most levels of one x states) up to which it is tried: each pricing makes one."""
 
 
 def may_price(problem: Problem, suffix: ReleaseSuffix) -> bool:
     """Return whether the jobs are few enough, as are their allocations and the states of the processors."""
     states = math.prod(capacity + 1 for capacity in suffix.capacities)
     entries = states * len(suffix.jobs) * max(len(job.durations) for job in suffix.jobs)
-    return len(suffix.jobs) <= MOST_JOBS and entries <= MOST_ENTRIES and problem.allocations.number <= MAX_CHOICES
+    return len(suffix.jobs) <= MOST_JOBS and entries <= ENTRIES and problem.allocations.number <= CHOICES
 
 
 class LinkPricing:
@@ -50,7 +45,7 @@ class LinkPricing:
         choices = LinkSets(problem, suffix).arrays()
         sizes = (*choices.spans.shape[:2], len(choices.free), len(choices.left), len(choices.allocations))
         arrays = (*choices[:3], choices.is_running.astype(np.uint8), choices.free, choices.left)
-        self._handle = engine().link_pricing_new(*sizes, CHECK_STEPS, MEMORY, *arrays)
+        self._handle = engine().link_pricing_new(*sizes, TRIED, REMEMBERED, *arrays)
 
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return the greatest value of a set, and sets, the best first."""
@@ -63,7 +58,7 @@ class LinkPricing:
             return Priced(0.0, ())
         state, value = 0, np.zeros(1)
         while not state:
-            state = engine().link_pricing_search(self._handle, MOST_STEPS, LONGEST_CALL, value)
+            state = engine().link_pricing_search(self._handle, ENTRIES, LONGEST_CALL, value)
             if time.perf_counter() > deadline:
                 return Priced(math.inf, ())
         return Priced(float(value[0]) if state == ALL_SEEN else without_links, self._best())

@@ -21,18 +21,9 @@ from numpy.typing import NDArray
 from coalloc.problem import Problem
 from coalloc.problem.allocation import Allocation
 from coalloc.rules.profile import SUBTRACTION_NOISE
+from coalloc.rules.tuning import CHOICES, ENTRIES, LISTED, TRIED
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
 
-MAX_LISTED = 120_000
-"""Sets of a suffix up to which they are listed."""
-MAX_TRIED = 2_000_000
-"""Sets that would fit by their tasks alone up to which it is tried to list those that fit."""
-MAX_CHOICES = 20_000
-"""Allocation vectors over all jobs of a problem up to which sets are checked by trying them."""
-MANY = 5_000_000
-"""Sets that would fit by their tasks alone, times the most choices of a job, from which on listing takes seconds."""
-CHECK_STEPS = 3_000
-"""Allocations that one check tries before it lets the set pass."""
 DURATION_NOISE = 1e-12
 """Share by which a mode may be slower than its level: the last digits of one sum."""
 
@@ -80,7 +71,7 @@ class ChoiceArrays(NamedTuple):
 def may_check(problem: Problem) -> bool:
     """Return whether links, memory or the scope forbid sets that the processors hold, and the ways to try are few."""
     is_restricted = bool(problem.contended_links) or problem.is_restricted or problem.scope != "platform"
-    return is_restricted and problem.allocations.number <= MAX_CHOICES
+    return is_restricted and problem.allocations.number <= CHOICES
 
 
 class LinkSets:
@@ -113,12 +104,12 @@ class LinkSets:
     def are_many(self) -> bool:
         """Whether listing them takes seconds, or is not tried."""
         most_choices = max((len(of_level) for of_job in self._choices for of_level in of_job), default=0)
-        return self._count_by_tasks() * most_choices >= MANY
+        return self._count_by_tasks() * most_choices >= ENTRIES
 
     def listed(self, deadline: float, most: int | None = None) -> list[tuple[Member, ...]] | None:
-        """Return every set that fits; None where they are more than ``most`` (``MAX_LISTED``) or time is up."""
-        limit = MAX_LISTED if most is None else most
-        if self._count_by_tasks() > MAX_TRIED:
+        """Return every set that fits; None where they are more than ``most`` (``LISTED``) or time is up."""
+        limit = LISTED if most is None else most
+        if self._count_by_tasks() > ENTRIES:
             return None
         order = self._order()
         found: list[tuple[Member, ...]] = []
@@ -204,7 +195,7 @@ class LinkSets:
 
         def place(i: int, room: LeftRoom) -> LeftRoom | None:
             nonlocal steps
-            if i == len(order) or steps > CHECK_STEPS:
+            if i == len(order) or steps > TRIED:
                 return room
             for after in self._rooms(room, order[i]):
                 steps += 1

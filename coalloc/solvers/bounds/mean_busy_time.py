@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from coalloc.engine import engine
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
+from coalloc.rules.tuning import MANY_JOBS, SHORT
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds.column_generation import IMPROVEMENT, Set
 from coalloc.solvers.bounds.feasible_set import set_pricing, sets_of_schedules
@@ -36,10 +37,6 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Bound, Method, once
 from coalloc.solvers.traits import Trait
 
-MOST_JOBS = 24
-"""Jobs up to which it is tried: the LP has a column for each two of them."""
-SHARE = 0.2
-"""Share of the remaining time of a portfolio after which it stops."""
 WHOLE = 1e-6
 """Excess over a whole number up to which a bound is not rounded up."""
 ROUNDING = 1e-9
@@ -234,7 +231,7 @@ def busy_times_of(criterion: Criterion) -> BusyTimes | None:
 def busy_times_bound(criterion: Criterion, time_limit: float = math.inf) -> float:
     """Return the bound on the cost, as good as a share of the time (s) allows; of many jobs what each costs alone."""
     times = busy_times_of(criterion) if is_for(criterion) else None
-    deadline = time.perf_counter() + SHARE * time_limit
+    deadline = time.perf_counter() + SHORT * time_limit
     bounds = [] if times is None else [whole(criterion, bound) for bound in times.improve((), deadline)]
     return max([criterion.objective.of_costs(criterion.alone), *bounds])
 
@@ -258,7 +255,7 @@ def whole(criterion: Criterion, cost: float) -> float:
 
 def is_for(criterion: Criterion) -> bool:
     """Return whether there are few jobs, and their costs are added up."""
-    return criterion.is_sum and 0 < len(criterion.problem.jobs) <= MOST_JOBS
+    return criterion.is_sum and 0 < len(criterion.problem.jobs) <= MANY_JOBS
 
 
 BOUND = Bound("mean-busy-time", of_costs=busy_times_bound)
@@ -267,7 +264,7 @@ METHOD = Method(
     _run,
     Trait.SUM,
     lambda incumbent: is_for(incumbent.criterion),
-    shares=once(SHARE),
+    shares=once(SHORT),
     stage="bound",
     bound=BOUND,
 )

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
+from coalloc.rules.tuning import ENTRIES
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.traits import Trait
@@ -28,8 +29,6 @@ from coalloc.solvers.traits import Trait
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_COSTS = 4_000_000
-"""Costs of jobs at positions that are compared where durations are in no proportion."""
 SAME_PROPORTION = 1e-12
 """Share by which durations may differ from being in proportion, for the digits of their arithmetic."""
 
@@ -109,7 +108,7 @@ def _assigned(durations: Floats, least: Floats, slope: float, capacities: Ints) 
     from scipy.optimize import linear_sum_assignment
 
     classes, after = _listed(len(durations), capacities)
-    if len(durations) * len(classes) > MAX_COSTS:
+    if len(durations) * len(classes) > ENTRIES:
         return None
     _, chosen = linear_sum_assignment(least[:, classes] + slope * after * durations[:, classes])
     return classes[chosen], after[chosen]

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from coalloc.objectives import Criterion
+from coalloc.rules.tuning import HALF, MANY_ENTRIES
 from coalloc.solvers.bounds.priced_starts import StartPricing, Ways, ways_of
 from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, Smooth
 from coalloc.solvers.incumbent import Incumbent
@@ -33,28 +34,16 @@ from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 
-FEWEST_CELLS, JOBS_PER_CELL = 64, 16
-"""Cells at first: so many, or one for so many jobs where that is more, but none shorter than a mean job."""
-MOST_CELLS, CELLS_PER_JOB = 65_536, 16
-"""Cells from which on they are not refined, or so many per job where that is less; but twice the first ones."""
-MOST_STARTS = 12_000_000
-"""Starts, about, from which on cells are not refined: the bound is what it is."""
+FEWEST_CELLS, REFINED = 64, 16
+"""Cells at the least, and at most for each job; at first one for so many jobs, but none shorter than a mean job."""
 AFTER = 0.25
 """Share of the time from the first release to the end of all work by which the cells go on after that."""
 COLD = 1e-9
 """The temperature at which smoothed minima are minima, but for the digits of their arithmetic."""
 COOLING = (0.3, 0.05, 0.01, 0.002)
 """Temperatures with the first cells, in mean costs of a job's run time."""
-FIRST_OF_FINER = 2
-"""The temperature, by index, at which finer cells begin."""
-WORTH_HALVING = 0.5
-"""Share of the median of width times difference of prices from which on a cell is halved."""
 STEPS = 60
 """Steps of the quasi-Newton method at one temperature."""
-REMEMBERED = 20
-"""Pairs of steps and changes of the gradient that the method remembers."""
-SHARE = 0.5
-"""Share of the remaining time of a portfolio after which it stops."""
 WHOLE = 1e-6
 """Excess over a whole number up to which a bound is not rounded up."""
 IMPROVEMENT = 2e-4
@@ -73,10 +62,10 @@ class Prices:
         self._ways = ways
         end = (1.0 + AFTER) * _last_work(ways) or 1.0
         self.excess = 0.0
-        num_cells = int(min(ways.num_jobs // JOBS_PER_CELL, end / float(ways.duration[ways.first].mean())))
+        num_cells = int(min(ways.num_jobs // REFINED, end / float(ways.duration[ways.first].mean())))
         self.pricing = StartPricing(ways, np.linspace(0.0, end, max(FEWEST_CELLS, num_cells) + 1))
         self.prices = np.zeros((len(ways.capacities), self.pricing.num_cells))
-        self._most_cells = max(min(MOST_CELLS, CELLS_PER_JOB * ways.num_jobs), 2 * num_cells)
+        self._most_cells = REFINED * ways.num_jobs
         work = ways.needs[ways.kind[ways.first]].T @ ways.duration[ways.first]
         costs = ways.slope[ways.first] * ways.duration[ways.first]
         self._num_starts = 0
@@ -105,12 +94,12 @@ class Prices:
             if not self._left:
                 is_worth_it = self.excess > self._before * (1.0 + IMPROVEMENT)
                 self.is_final = not (is_worth_it and self._refine())
-                self._left, self._before = list(COOLING[FIRST_OF_FINER:]), self.excess
+                self._left, self._before = list(COOLING[len(COOLING) // 2 :]), self.excess
 
     def _refine(self) -> bool:
         """Halve the cells between which prices differ most; return whether that was done."""
         edges, prices = self.pricing.edges, self.prices
-        if self.pricing.num_cells >= self._most_cells or self._num_starts > MOST_STARTS / 2:
+        if self.pricing.num_cells >= self._most_cells or self._num_starts > MANY_ENTRIES / 2:
             return False
         worth = prices * self._ways.capacities[:, None]
         steps = np.abs(np.diff(worth, axis=1)).sum(axis=0)
@@ -118,7 +107,7 @@ class Prices:
         scores = differences * np.diff(edges)
         if not scores.any():
             return False
-        is_halved = scores >= WORTH_HALVING * np.median(scores[scores > 0.0])
+        is_halved = scores >= HALF * np.median(scores[scores > 0.0])
         middles = ((edges[:-1] + edges[1:]) / 2.0)[is_halved]
         self.pricing = StartPricing(self._ways, np.sort(np.concatenate([edges, middles])))
         self.prices = np.repeat(prices, np.where(is_halved, 2, 1), axis=1)
@@ -131,7 +120,7 @@ class Prices:
         minimize: Any = optimize.minimize
         smooth = Smooth(self.pricing, temperature * self._cost)
         climb = _Climb(smooth, self._unit[:, None], self._cost * self._ways.num_jobs, deadline, self.prices)
-        options = {"maxiter": STEPS, "maxcor": REMEMBERED, "ftol": 1e-10, "gtol": 1e-10}
+        options = {"maxiter": STEPS, "maxcor": REFINED, "ftol": 1e-10, "gtol": 1e-10}
         first = (self.prices / self._unit[:, None]).ravel()
         with contextlib.suppress(OutOfTimeError), _one_thread():
             minimize(
@@ -217,5 +206,5 @@ def _run(incumbent: Incumbent) -> None:
 
 BOUND = Bound("prices", of_costs=sum_bound)
 METHOD = Method(
-    "dual prices over time", _run, Trait.SUM, shares={Trait.NONE: (0.0, SHARE, 0.0, SHARE)}, stage="bound", bound=BOUND
+    "dual prices over time", _run, Trait.SUM, shares={Trait.NONE: (0.0, HALF, 0.0, HALF)}, stage="bound", bound=BOUND
 )

@@ -21,13 +21,12 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.rules.tuning import MANY_ENTRIES
 from coalloc.solvers.backends.growing_lp import quiet_highs, run_quietly
 from coalloc.solvers.backends.highs import checked
 from coalloc.solvers.bounds.link_sets import SetList
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
 
-MAX_TABLE = 30_000_000
-"""Entries of the dynamic programme's table (jobs x levels x states) up to which states are looked up in it."""
 MAX_SETS = 16
 """Sets that one pricing returns."""
 MIP_GAP = 1e-3
@@ -98,7 +97,7 @@ def useful_levels(prices: Sequence[float], job: LevelledJob) -> Iterator[tuple[i
 def may_look_up(capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> bool:
     """Return whether a small table serves: the jobs take nothing but processors, and the states are few."""
     entries = math.prod(c + 1 for c in capacities) * sum(len(job.durations) for job in jobs)
-    return entries <= MAX_TABLE and not any(job.takes for job in jobs)
+    return entries <= MANY_ENTRIES and not any(job.takes for job in jobs)
 
 
 class TablePricing:

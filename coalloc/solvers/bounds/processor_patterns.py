@@ -21,24 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Problem
+from coalloc.rules.tuning import BRIEF, ENTRIES, FEW_JOBS, TRIED
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds.release_suffixes import levelled_jobs, speed_capacities
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.traits import Trait
 
-FEWEST_JOBS = 13
-"""Jobs from which on it is tried in a portfolio: branch and bound proves fewer sooner."""
-MAX_CELLS = 3_000_000
-"""Items times speeds times slots up to which it is tried."""
-MAX_ROUNDS = 1_000
-"""Rounds of patterns for one end."""
 WHOLE = 10**6
 """Greatest value of a task, in whole numbers."""
 TOLERANCE = 1e-7
 """Share by which a pattern must be worth more than its processor to become a row."""
-SHARE = 0.1
-"""Share of the remaining time of a portfolio after which it stops."""
 
 Ints = NDArray[np.int64]
 
@@ -116,7 +109,7 @@ class _Patterns:
 
     def are_too_few(self, deadline: float) -> bool:
         """Return whether all processors together are proved to serve less than the jobs ask for."""
-        for _ in range(MAX_ROUNDS):
+        for _ in range(TRIED):
             solution = self._lp.solve(deadline)
             if solution is None or -solution.value <= 1.0:
                 return False  # the value only falls
@@ -166,7 +159,7 @@ def may_ask(problem: Problem, end: float) -> bool:
     if problem.slot is None or not problem.jobs:
         return False
     items = sum(map(len, problem.levels))
-    return items * len(speed_capacities(problem)) * (end - min(problem.releases)) <= MAX_CELLS
+    return items * len(speed_capacities(problem)) * (end - min(problem.releases)) <= ENTRIES
 
 
 def _run(incumbent: Incumbent) -> None:
@@ -175,8 +168,8 @@ def _run(incumbent: Incumbent) -> None:
 
 
 def _is_sized(incumbent: Incumbent) -> bool:
-    return len(incumbent.problem.jobs) >= FEWEST_JOBS and may_ask(incumbent.problem, incumbent.cost)
+    return len(incumbent.problem.jobs) > FEW_JOBS and may_ask(incumbent.problem, incumbent.cost)
 
 
 NEEDS = Trait.MAKESPAN | Trait.SLOTS | Trait.SCHEDULE
-METHOD = Method("processor patterns", _run, NEEDS, _is_sized, shares={Trait.NONE: (0.0, SHARE, 0.0)}, stage="bound")
+METHOD = Method("processor patterns", _run, NEEDS, _is_sized, shares={Trait.NONE: (0.0, BRIEF, 0.0)}, stage="bound")

@@ -16,9 +16,7 @@ from coalloc.instance import Job
 from coalloc.problem import Problem, SpeedLevel
 from coalloc.problem.execution import link_load
 from coalloc.rules.serial_sgs import fillings
-
-MAX_CHECKED = 5_000
-"""Allocation vectors of one job up to which a level is proved impossible by trying them all."""
+from coalloc.rules.tuning import TRIED
 
 Member = tuple[int, int]
 """(job, level), both by index."""
@@ -119,7 +117,7 @@ def _is_impossible(problem: Problem, job: Job, level: SpeedLevel) -> bool:
     free = [capacity if g in level.classes else 0 for g, capacity in enumerate(problem.capacities)]
     if any(True for _ in fillings(problem, job, free, problem.allocations.limits)):
         return False
-    if problem.allocations.count(job) > MAX_CHECKED:
+    if problem.allocations.count(job) > TRIED:
         return False
     allocations = (a for a in problem.allocations.of(job) if all(n <= c for n, c in zip(a, free, strict=True)))
     return not any(

@@ -22,16 +22,11 @@ from coalloc.engine import engine
 from coalloc.instance import Job
 from coalloc.problem import Problem, SpeedLevel
 from coalloc.problem.execution import link_load
+from coalloc.rules.tuning import TRIED
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
 
-MAX_PROCESSORS = 1_000
-"""Processors up to which pairs are looked at: a check takes memory and time by their square."""
 MAX_CLUSTERS = 8
 """Clusters up to which they are."""
-MAX_WIDE = 1_000
-"""Wide jobs up to which they are."""
-MAX_WIDE_OF_MANY = 300
-"""Wide jobs up to which they are on more clusters than three: a check takes milliseconds there."""
 LOAD_NOISE = 1e-9
 """Share by which two loads may exceed a bandwidth: the last digits of one sum."""
 
@@ -53,8 +48,7 @@ class WidePairs:
         processors = sum(problem.capacities)
         rigid = [(i, problem.jobs[j]) for i, j in enumerate(suffix.numbers) if j >= 0 and not problem.jobs[j].shapes]
         kept = [i for i, job in rigid if 3 * job.tasks > processors]
-        most = MAX_WIDE if len(self._regions) <= 3 else MAX_WIDE_OF_MANY
-        is_fit = processors <= MAX_PROCESSORS and len(self._regions) <= MAX_CLUSTERS and 2 <= len(kept) <= most
+        is_fit = processors <= TRIED and len(self._regions) <= MAX_CLUSTERS and 2 <= len(kept) <= TRIED
         if not (problem.contended_links and is_fit):
             return None
         jobs, numbers = [suffix.jobs[i] for i in kept], [suffix.numbers[i] for i in kept]

@@ -48,10 +48,8 @@ class Width(NamedTuple):
     children: int
 
 
-NARROW, BROAD, PACKED = Width(12, 60), Width(24, 240), Width(100, 500)
-"""Widths for many jobs, of which rounds are few, for up to so many that more breadth pays, and for knapsacks."""
-MOST_FOR_BREADTH = 400
-"""Jobs up to which it does."""
+WIDTH, PACKED = Width(12, 60), Width(100, 500)
+"""Widths for plans, and for knapsacks."""
 
 
 class Branching(Protocol):
@@ -113,7 +111,7 @@ class BeamSearch:
             self._branching, self._width = KnapsackPlanner(problem, dual_prices), PACKED
         else:
             self._branching = Planner(problem, lower_bound)
-            self._width = BROAD if len(problem.jobs) <= MOST_FOR_BREADTH else NARROW
+            self._width = WIDTH
         self._path: list[_Stage] = []
         self._end, self._idle = math.inf, 0
         self._dual_prices = np.array(dual_prices, dtype=float)

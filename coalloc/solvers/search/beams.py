@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
+from coalloc.rules.tuning import MOST, SHORT
 from coalloc.solvers.backends.worker import LOADING_TIME, Worker, assignments_in
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
@@ -21,11 +22,6 @@ CORE_SEED = 1_000_000
 """Difference of the seeds of two cores: more than there are attempts."""
 ROUNDS = 4
 """Rounds in a portfolio, per job."""
-SHARE, SHORT_SHARE = 0.75, 0.15
-"""Shares of the remaining time of a portfolio after which it stops: the second where complete methods come next.
-
-There it comes after annealing, which finds less from a schedule as good as this than from a list.
-"""
 
 
 def _run(incumbent: Incumbent) -> None:
@@ -87,8 +83,8 @@ METHOD = Method(
     _run,
     Trait.MAKESPAN | Trait.UNTIED | Trait.PRICES,
     shares={
-        Trait.MANY | Trait.NO_WORK_LIMIT | Trait.CORES: (1.0, 0.0, SHARE),  # the cores take turns by the clock
-        Trait.MANY: (0.0, 0.0, SHARE),
-        Trait.NONE: (0.0, 0.0, SHORT_SHARE),
+        Trait.MANY | Trait.NO_WORK_LIMIT | Trait.CORES: (1.0, 0.0, MOST),  # the cores take turns by the clock
+        Trait.MANY: (0.0, 0.0, MOST),
+        Trait.NONE: (0.0, 0.0, SHORT),
     },
 )

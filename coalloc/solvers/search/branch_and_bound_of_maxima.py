@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from coalloc.instance.constraints import Constraint, LatestEnd
 from coalloc.problem import Problem
+from coalloc.rules.tuning import SHORT
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.method import Method, once
@@ -22,15 +23,10 @@ from coalloc.solvers.search.deadlines import seek
 from coalloc.solvers.search.set_tree import takes
 from coalloc.solvers.traits import Trait
 
-SHARE = 0.25
-"""Share of the remaining time of a portfolio after which it stops."""
-BOUND_SHARE = 0.2
-"""Share of what is left of that after which the bounds of one search stop."""
-
 
 def _run(incumbent: Incumbent) -> None:
     """Find a schedule where none is known, then go below the best cost until nothing does, or limits are reached."""
-    if not incumbent.best and seek(incumbent, _in_turn(incumbent), BOUND_SHARE, METHOD.name) and not incumbent.best:
+    if not incumbent.best and seek(incumbent, _in_turn(incumbent), SHORT, METHOD.name) and not incumbent.best:
         incumbent.exclude()
     while incumbent.best and not incumbent.is_closed and incumbent.time_left > 0.0:
         known = incumbent.cost
@@ -38,7 +34,7 @@ def _run(incumbent: Incumbent) -> None:
         equal = 2.0 * incumbent.problem.base.tolerance  # costs that are no further apart than that are equal
         step = max(equal, 0.5 * PROOF_TOLERANCE * abs(value))
         limit = AtMost(incumbent.problem.instance, incumbent.criterion.objective, value - step)
-        is_seen = seek(incumbent, _in_turn(incumbent, limit), BOUND_SHARE, METHOD.name)
+        is_seen = seek(incumbent, _in_turn(incumbent, limit), SHORT, METHOD.name)
         if incumbent.cost < known:
             continue
         if is_seen:
@@ -59,5 +55,5 @@ METHOD = Method(
     _run,
     Trait.OTHER_MAXIMUM,
     lambda incumbent: bool(incumbent.problem.jobs) and takes(incumbent.problem),
-    shares=once(SHARE),
+    shares=once(SHORT),
 )

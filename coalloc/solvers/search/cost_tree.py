@@ -18,6 +18,7 @@ import numpy as np
 from coalloc.engine import LONGEST_CALL, engine
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
+from coalloc.rules.tuning import FIRST_NODES, MOST, NODES, PRICES
 from coalloc.solvers.bounds.mean_busy_time import BusyTimes
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
@@ -26,20 +27,11 @@ from coalloc.solvers.search import set_tree
 from coalloc.solvers.search.ceilings import SLOT_NOISE
 from coalloc.solvers.search.cost_tables import CostTables, WaitingNode, noise_of
 from coalloc.solvers.search.lags import latest_start
-from coalloc.solvers.search.node_values import MAX_ROWS, NodeValues
+from coalloc.solvers.search.node_values import NodeValues
 from coalloc.solvers.search.parallel import Memories, ParallelTree, divided
 from coalloc.solvers.search.set_tables import SetTables, TooManyError
 from coalloc.solvers.search.set_tree import found_by, how_ended, is_shared, is_small, takes, tree_in_engine
 from coalloc.solvers.traits import Trait
-
-CHUNK = 20_000
-"""Nodes between two looks at what other processes have found."""
-FIRST_LESSON, LAST_LESSON = 20_000, 1_000_000
-"""Nodes between two looks for better values: twice as many after one that finds none, half as many after others."""
-FIRST_NODES = 100_000
-"""Nodes of the first search, before schedules are annealed."""
-SHARE = 0.8
-"""Share of the remaining time of a portfolio after which it stops."""
 
 
 class CostTree:
@@ -70,11 +62,11 @@ class CostTree:
         self._criterion = criterion
         self._latest = criterion.problem.horizon_in_turn
         self._tables = tables_of(criterion) if tables is None else tables
-        self._costs = CostTables(criterion, self._tables, MAX_ROWS)
+        self._costs = CostTables(criterion, self._tables, PRICES)
         self._values: NodeValues | None = None
         if times is not None and times.values and criterion.is_sum:
             self._values = NodeValues(criterion, self._tables, self._costs, times)
-        self._lesson, self._until_lesson = FIRST_LESSON, FIRST_LESSON
+        self._lesson, self._until_lesson = FIRST_NODES, FIRST_NODES
         self._news: list[list[float]] = []
         self._tree = tree_in_engine(criterion.problem, self._tables, None, memory=memory)
         engine().set_tree_count(self._tree, self._costs.handle, int(_may_delay(criterion.problem)))
@@ -137,7 +129,7 @@ class CostTree:
             self._values.keep(found)
             self._news.append(found)
         more = 2 * self._lesson if found is None else self._lesson // 2
-        self._lesson = self._until_lesson = min(LAST_LESSON, max(FIRST_LESSON, more))
+        self._lesson = self._until_lesson = min(NODES, max(FIRST_NODES, more))
 
     def _node(self, level: int) -> WaitingNode:
         """Return the node of the path at a level, before jobs start there."""
@@ -192,7 +184,7 @@ class _Kept:
 
 
 def _run(incumbent: Incumbent) -> None:
-    max_nodes = FIRST_NODES if incumbent.round == 0 else 2**62
+    max_nodes = NODES if incumbent.round == 0 else 2**62
     kept = incumbent.kept(_Kept)
     if kept is None:
         kept = _Kept(_tree_of(incumbent))
@@ -215,7 +207,7 @@ def _search(incumbent: Incumbent, kept: _Kept, left: int) -> None:
     tree = kept.tree
     while left > 0 and not incumbent.is_closed and incumbent.time_left > 0.0:
         tree.lower(incumbent.cost)
-        ended, nodes = tree.run(min(left, CHUNK), incumbent.deadline)
+        ended, nodes = tree.run(min(left, NODES), incumbent.deadline)
         left -= nodes
         if ended == "everything":
             kept.is_exhausted = True
@@ -246,4 +238,4 @@ def may_search(criterion: Criterion) -> bool:
     return takes(problem) and is_small(criterion.kinds) and all(levels[0].duration > 0 for levels in problem.levels)
 
 
-METHOD = Method("branch and bound for sums", _run, also=_is_of_use, shares={Trait.NONE: (SHARE, SHARE, 0.0, SHARE)})
+METHOD = Method("branch and bound for sums", _run, also=_is_of_use, shares={Trait.NONE: (MOST, MOST, 0.0, MOST)})

@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 
 from coalloc.problem import Problem
+from coalloc.rules.tuning import HALF, SHORT
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method, once
 from coalloc.solvers.search.set_tree import search_in_time, takes
 from coalloc.solvers.traits import Trait
-
-SHARE = 0.25
-"""Share of the remaining time of a portfolio after which it stops."""
-BOUND_SHARE = 0.5
-"""Share of what is left of that after which its bounds stop."""
 
 
 def seek(incumbent: Incumbent, problem: Problem, bound_share: float, name: str) -> bool:
@@ -28,7 +24,7 @@ def seek(incumbent: Incumbent, problem: Problem, bound_share: float, name: str) 
 
 
 def _run(incumbent: Incumbent) -> None:
-    if seek(incumbent, incumbent.problem, BOUND_SHARE, METHOD.name) and not incumbent.best:
+    if seek(incumbent, incumbent.problem, HALF, METHOD.name) and not incumbent.best:
         incumbent.exclude()
 
 
@@ -38,4 +34,4 @@ def _accepts(incumbent: Incumbent) -> bool:
 
 
 NEEDS = Trait.DEADLINES | Trait.NO_SCHEDULE
-METHOD = Method("branch and bound for deadlines", _run, NEEDS, _accepts, shares=once(SHARE))
+METHOD = Method("branch and bound for deadlines", _run, NEEDS, _accepts, shares=once(SHORT))

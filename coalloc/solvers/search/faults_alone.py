@@ -16,19 +16,16 @@ import numpy as np
 from coalloc.problem import Assignment, Mode
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import Generation, book, earliest_start_of, named_orders
+from coalloc.rules.tuning import BRIEF
 from coalloc.schedule import schedule_of
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
+from coalloc.solvers.search.list_annealing import STEPS
+from coalloc.solvers.search.plans import FRESH
 from coalloc.solvers.traits import Trait
 
-LISTS = 100
-"""Lists that are tried, per job, in the first round and once one of them passes; until then the search goes on."""
 PATIENCE = 10
 """Lists per job without a better one after which the search begins anew."""
-WAITING = 0.3
-"""Share of the jobs that wait in a list that is drawn anew."""
-SHARE = 0.1
-"""Share of the remaining time of a portfolio after which it stops, before the others go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ class _Search:
         """
         incumbent = self.incumbent
         num_jobs = len(incumbent.problem.jobs)
-        most = incumbent.limited(LISTS * num_jobs)
+        most = incumbent.limited(STEPS * num_jobs)
         is_limited = incumbent.state.options.work_limit is not None
         plan, least, idle = None, (math.inf, math.inf), 0
         begins, is_brief = self._first(), incumbent.round == 0
@@ -110,7 +107,7 @@ class _Search:
     def _drawn(self) -> ListPlan:
         """Return a list that is drawn anew."""
         order = tuple(self.rng.permutation(len(self.incumbent.problem.jobs)).tolist())
-        waits = tuple((self.rng.random(len(order)) < WAITING).tolist())
+        waits = tuple((self.rng.random(len(order)) < FRESH).tolist())
         return ListPlan(order, waits, (None,) * len(order))
 
     def _changed(self, plan: ListPlan) -> ListPlan:
@@ -137,4 +134,4 @@ def search_by_faults(incumbent: Incumbent) -> None:
         _Search(incumbent, rng, Generation(incumbent.problem)).run()
 
 
-METHOD = Method("list repair", search_by_faults, Trait.REFUSED, shares={Trait.NONE: (SHARE, 0.0, 0.0, SHARE)})
+METHOD = Method("list repair", search_by_faults, Trait.REFUSED, shares={Trait.NONE: (BRIEF, 0.0, 0.0, BRIEF)})

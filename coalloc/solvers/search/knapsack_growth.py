@@ -19,26 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Problem
+from coalloc.rules.tuning import LISTED
 from coalloc.solvers.search.growth import Knapsacks
+from coalloc.solvers.search.plans import FRESH
 from coalloc.solvers.special.bin_packing import are_rectangles
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LEANINGS = (0.001, 0.3)
-"""Range of the share by which the widest, or longest, job is worth more than the narrowest, or shortest."""
-BLURS = (0.001, 0.3)
-"""Range of the share by which jobs are worth more at random."""
-BONUSES = (0.001, 1.0)
-"""Range of the share by which a job is worth more that ends together with something that runs."""
-NO_BONUS = 0.3
-"""Share of the schedules that go on without."""
-NEARNESS = (0.015, 0.3)
-"""Range, in mean run times, of how far an end may be from another to count as near."""
-LEAST_WORTH = 0.1
-"""Least worth of a job per tick, as a share of the processors that it takes: worth nothing, it never starts."""
-MOST_ENTRIES = 200_000
-"""Jobs times processors (in units of what all jobs are multiples of) up to which knapsacks are solved in time."""
+TRAITS, BONUSES = (0.001, 0.3), (0.001, 1.0)
+"""Ranges of the shares by which a job is worth more: at random, the widest or longest; what ends with what runs.
+
+Ends are near that differ by a share of the mean run time in this range. What is worth less than the greatest such share
+of its processors counts as that much, or it would never start.
+"""
 
 
 class KnapsackPlanner:
@@ -48,7 +42,7 @@ class KnapsackPlanner:
         self._unit, self._ticks = _unit(problem), np.array([of[0].duration for of in problem.levels], dtype=float)
         tasks = np.array([job.tasks for job in problem.jobs])
         self._prices = np.array(dual_prices, dtype=float) / self._ticks
-        self._least_worths = LEAST_WORTH * tasks / sum(problem.capacities)
+        self._least_worths = TRAITS[1] * tasks / sum(problem.capacities)
         self._leanings = np.stack([_spread(tasks // self._unit), _spread(self._ticks)])
 
     def begun(self, rng: np.random.Generator) -> Floats:  # noqa: ARG002 - nothing is drawn for it
@@ -60,8 +54,8 @@ class KnapsackPlanner:
         number = traits.shape[1]
         knapsacks = Knapsacks(
             worths=self._drawn_rates(np.maximum(worths / self._ticks, self._least_worths), number, rng),
-            bonuses=np.where(rng.random(number) < NO_BONUS, 0.0, _drawn(rng, BONUSES, number)),
-            nearness=_drawn(rng, NEARNESS, number) * self._ticks.mean(),
+            bonuses=np.where(rng.random(number) < FRESH, 0.0, _drawn(rng, BONUSES, number)),
+            nearness=_drawn(rng, TRAITS, number) * self._ticks.mean(),
             unit=self._unit,
             prices=self._prices,
         )
@@ -70,10 +64,8 @@ class KnapsackPlanner:
     def _drawn_rates(self, rates: Floats, number: int, rng: np.random.Generator) -> Floats:
         """Return what each job is worth per tick, a row per schedule, drawn beside what it is."""
         share = rng.random((number, 1))
-        leaning = _drawn(rng, LEANINGS, number)[:, None] * (
-            share * self._leanings[0] + (1.0 - share) * self._leanings[1]
-        )
-        blur = _drawn(rng, BLURS, number)[:, None] * rng.random((number, len(rates)))
+        leaning = _drawn(rng, TRAITS, number)[:, None] * (share * self._leanings[0] + (1.0 - share) * self._leanings[1])
+        blur = _drawn(rng, TRAITS, number)[:, None] * rng.random((number, len(rates)))
         drawn: Floats = rates * (1.0 + leaning + blur)
         return drawn
 
@@ -84,7 +76,7 @@ def accepts(problem: Problem) -> bool:
         return False
     if min(levels[0].duration for levels in problem.levels) <= 0.0:
         return False
-    return len(problem.jobs) * (sum(problem.capacities) // _unit(problem)) <= MOST_ENTRIES
+    return len(problem.jobs) * (sum(problem.capacities) // _unit(problem)) <= LISTED
 
 
 def _unit(problem: Problem) -> int:

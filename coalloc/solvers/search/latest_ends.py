@@ -16,15 +16,11 @@ from coalloc.objectives.objective import RegularObjective
 from coalloc.objectives.piecewise import PiecewiseLinear
 from coalloc.problem import Problem
 from coalloc.rules.serial_sgs import best_list_schedule
+from coalloc.rules.tuning import BRIEF
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.list_annealing import improve
+from coalloc.solvers.search.list_annealing import STEPS, improve
 from coalloc.solvers.traits import Trait
-
-ITERATIONS = 15
-"""Lists that annealing tries, times the number of jobs squared."""
-SHARE = 0.1
-"""Share of the remaining time of a portfolio after which it stops: complete methods need no first schedule."""
 
 
 class Tardiness(RegularObjective):
@@ -59,7 +55,7 @@ def _run(incumbent: Incumbent) -> None:
     """Anneal from the list schedules of the problem without latest ends; later attempts draw otherwise."""
     problem, tardiness = incumbent.problem, Tardiness(incumbent.problem)
     free = _WithoutLatestEnds(**{field.name: getattr(problem, field.name) for field in fields(problem)})
-    effort = incumbent.effort(ITERATIONS * len(problem.jobs) ** 2, METHOD.name)
+    effort = incumbent.effort(STEPS * len(problem.jobs) ** 2, METHOD.name)
     found = improve(
         free,
         best_list_schedule(free, deadline=incumbent.deadline),
@@ -71,4 +67,4 @@ def _run(incumbent: Incumbent) -> None:
 
 
 NEEDS = Trait.DEADLINES | Trait.NO_SCHEDULE
-METHOD = Method("deadline-feasibility search", _run, NEEDS, shares={Trait.NONE: (SHARE, 0.0, 0.0, SHARE)})
+METHOD = Method("deadline-feasibility search", _run, NEEDS, shares={Trait.NONE: (BRIEF, 0.0, 0.0, BRIEF)})

@@ -12,6 +12,7 @@ begin at the best list. Source: S. Kirkpatrick, C. Gelatt, M. Vecchi, "Optimizat
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,38 +28,28 @@ from coalloc.objectives import Criterion, Objective
 from coalloc.objectives.piecewise import PiecewiseLinear
 from coalloc.problem import MAX_MODES, Assignment, Problem
 from coalloc.rules.serial_sgs import FILLING_RULES, Generation, named_orders
+from coalloc.rules.tuning import BRIEF, CHOICES, HALF, MANY_JOBS, MOST
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.constraint_tables import constraints_of, firsts_of, spend
 from coalloc.solvers.search.problem_tables import Tables
-from coalloc.solvers.traits import LARGE, Trait
+from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FIRST_ROUND, SHORT_ROUND = 100, 25
-"""Steps of the first round, per job: in a portfolio, and where lists are counted."""
-MOST_ENTRIES = 20_000
-"""Jobs times classes up to which a list is decoded often enough."""
-ROUNDS, BRIEF_ROUNDS = 8, 3
-"""Rounds at most, and of the brief annealing before the tree of a sum."""
-LONGER = 4
-"""Ratio of the lengths of a round and the one before."""
-FRAME = 0.9
-"""Share of the time left that the last round is planned to take."""
-STALE = 100
-"""Steps in vain, per cube of the number of jobs, after which it ends: what moves there are grows with their square."""
+STEPS, LONGER, BRIEF_ROUNDS = 30, 4, 3
+"""Steps of the first round, per job; ratio of the lengths of rounds; rounds of a sum before its tree.
+
+As many steps in vain, per cube of the number of jobs, end it: what moves there are grows with their square.
+"""
 ASKED = 2
 """Return value with which the engine asks for a cost."""
 HEATS = {True: (1.5, 0.004), False: (0.05, 0.001)}
 """Temperatures at which a round for a sum, and for a maximum, begins and ends, in mean costs of a job's run time."""
-EARLINESS = 0.1
+EARLINESS = 0.03
 """Weight of the mean end of the tasks beside the latest end: a schedule that does much early leaves room to move."""
-EARLY = 0.3
-"""Weight of early ends here, relative to a short search."""
-SHARE, BRIEF_SHARE = 0.4, 0.1
-"""Shares of the remaining time of a portfolio after which it stops: the second before a tree that refutes ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +78,7 @@ class ListCosts:
         kind, pieces = _pieces(criterion, ticks)
         points = [of.points for of in pieces]
         unit = _unit(criterion, ticks) if ticks else sum(table.ravel().tolist()) / table.size
-        weights = np.zeros(len(problem.jobs)) if is_sum else EARLY * np.array(earliness_weights(criterion))
+        weights = np.zeros(len(problem.jobs)) if is_sum else np.array(earliness_weights(criterion))
         return cls(
             criterion,
             kind,
@@ -306,7 +297,7 @@ def improve(
     before; ``objective`` is a regular one, or its name.
     """
     criterion, best = Criterion.of(problem, objective), list(assignments)
-    value, left, length = criterion.value(best), effort.iterations, SHORT_ROUND * len(best)
+    value, left, length = criterion.value(best), effort.iterations, STEPS * len(best)
     if not best or effort.ends_at(value):
         return best
     annealing = ListAnnealing(problem, ListCosts.of(criterion), effort.seed)
@@ -338,7 +329,7 @@ def _run(incumbent: Incumbent) -> None:
     annealing = annealing_in(incumbent, ListCosts.of(incumbent.criterion), seed)
     annealing.consider_all(incumbent.best, incumbent.deadline)
     if annealing.is_movable:  # not out of time, say
-        _anneal_in_rounds(incumbent, annealing, BRIEF_ROUNDS if incumbent.round == 0 else ROUNDS)
+        _anneal_in_rounds(incumbent, annealing, BRIEF_ROUNDS if incumbent.round == 0 else sys.maxsize)
 
 
 def _anneal_in_rounds(incumbent: Incumbent, annealing: ListAnnealing, most: int) -> None:
@@ -348,7 +339,7 @@ def _anneal_in_rounds(incumbent: Incumbent, annealing: ListAnnealing, most: int)
     moves have been tried many times in vain, other methods get that time.
     """
     num_jobs = len(incumbent.problem.jobs)
-    steps, value, in_vain = incumbent.limited(FIRST_ROUND * num_jobs), annealing.value, 0
+    steps, value, in_vain = incumbent.limited(STEPS * num_jobs), annealing.value, 0
     for _ in range(most if incumbent.state.options.work_limit is None else 1):
         began = time.perf_counter()
         annealing.round(steps, incumbent.deadline)
@@ -356,16 +347,16 @@ def _anneal_in_rounds(incumbent: Incumbent, annealing: ListAnnealing, most: int)
         incumbent.take(annealing.best()[2], METHOD.name)
         in_vain = in_vain + steps if annealing.value >= value else 0
         value = annealing.value
-        fitting = int(FRAME * incumbent.time_left / spent * steps)
-        if incumbent.is_closed or fitting < steps or in_vain > STALE * num_jobs**3:
+        fitting = int(MOST * incumbent.time_left / spent * steps)
+        if incumbent.is_closed or fitting < steps or in_vain > STEPS * num_jobs**3:
             return
-        steps = fitting if fitting < LONGER * (LONGER + 1) * steps else LONGER * steps
+        steps = fitting if fitting < LONGER**2 * steps else LONGER * steps
 
 
 def _accepts(incumbent: Incumbent) -> bool:
     """Return whether lists are decoded often enough; in the first round also whether a tree may prove what is found."""
     num_jobs = len(incumbent.problem.jobs)
-    return num_jobs * len(incumbent.problem.classes) <= MOST_ENTRIES and (incumbent.round > 0 or num_jobs <= LARGE)
+    return num_jobs * len(incumbent.problem.classes) <= CHOICES and (incumbent.round > 0 or num_jobs <= MANY_JOBS)
 
 
 METHOD = Method(
@@ -374,10 +365,10 @@ METHOD = Method(
     Trait.SCHEDULE,
     _accepts,
     shares={
-        Trait.SUM: (SHARE, SHARE, 0.0, SHARE),
-        Trait.MANY: (0.0, 0.0, SHARE),
-        Trait.LAGGED: (BRIEF_SHARE, 0.0, SHARE),
-        Trait.NONE: (0.0, BRIEF_SHARE, SHARE),
+        Trait.SUM: (HALF, HALF, 0.0, HALF),
+        Trait.MANY: (0.0, 0.0, HALF),
+        Trait.LAGGED: (BRIEF, 0.0, HALF),
+        Trait.NONE: (0.0, BRIEF, HALF),
     },
 )
 """The makespan of many jobs is first for beam search; before Pumpkin proves what lags tie it is brief."""

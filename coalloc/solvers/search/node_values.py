@@ -9,13 +9,11 @@ many, those that ended the fewest branches make room for others.
 from __future__ import annotations
 
 from coalloc.objectives import Criterion
+from coalloc.rules.tuning import PRICES
 from coalloc.solvers.bounds.mean_busy_time import BusyTimes, CostLine, ValueSearch
 from coalloc.solvers.bounds.release_suffixes import levelled_jobs, release_suffix_of
 from coalloc.solvers.search.cost_tables import CostTables, WaitingNode
 from coalloc.solvers.search.set_tables import SetTables
-
-MAX_ROWS = 16
-"""Rows of values that bound nodes."""
 
 
 class NodeValues:
@@ -59,7 +57,7 @@ class NodeValues:
     def keep(self, values: list[float]) -> None:
         """Bound nodes at these values, too."""
         row = len(self.rows)
-        if row == MAX_ROWS:
+        if row == PRICES:
             row = 1 + int(self._costs.hits()[1:].argmin())
         self.rows[row:] = [values, *self.rows[row + 1 :]]
         self._costs.value(row, values)

@@ -18,16 +18,11 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypeVar
 
 from coalloc.problem import Assignment
+from coalloc.rules.tuning import NODES
 from coalloc.solvers.incumbent import Incumbent
 
-ALONE = 100_000
-"""Nodes before the search is divided: some 0.1 s."""
-NODES, SECONDS = 5_000, 0.02
-"""Work of each thread in a round: nodes where work is limited, else seconds."""
-
-
-FEWEST_NODES, MOST_NODES = 2_000, 20_000
-"""Nodes of a part below and above which parts grow and shrink."""
+PART, SECONDS = 5_000, 0.02
+"""Nodes of a part below which parts grow, also those of each thread in a round of limited work; else its seconds."""
 
 
 class DivisibleTree(Protocol):
@@ -127,7 +122,7 @@ class ParallelTree(Generic[T]):
         left, self._found = max_nodes, self._found[1:]
         while not self._found:
             threads = self.cores()
-            if threads > 1 and self._nodes >= ALONE:
+            if threads > 1 and self._nodes >= NODES:
                 self._share(threads)
             busy = [seat for seat in self.seats if not seat.is_idle]
             if not busy:
@@ -155,11 +150,11 @@ class ParallelTree(Generic[T]):
     def _round(self, busy: list[_Seat[T]], left: int, deadline: float) -> int:
         """Let threads search on, the first of them this one; return the nodes of all."""
         most = max(1, left // len(busy))
-        if self._nodes < ALONE:
-            most = min(most, ALONE - self._nodes)
+        if self._nodes < NODES:
+            most = min(most, NODES - self._nodes)
         elif self.is_limited:
-            most = min(most, NODES)
-        seconds = math.inf if self.is_limited or self._nodes < ALONE else SECONDS
+            most = min(most, PART)
+        seconds = math.inf if self.is_limited or self._nodes < NODES else SECONDS
         runs = [self._begin(seat, most, deadline, seconds) for seat in busy[1:]]
         try:
             ended = [busy[0].run(most, deadline, seconds)]
@@ -185,9 +180,9 @@ class ParallelTree(Generic[T]):
 
     def _adapt(self, nodes: int) -> None:
         """Give larger parts where one had few nodes, and smaller ones where it had many."""
-        if nodes < FEWEST_NODES:
+        if nodes < PART:
             self._least_waiting += 1
-        elif nodes > MOST_NODES:
+        elif nodes > NODES:
             self._least_waiting = max(0, self._least_waiting - 1)
 
     def _begin(self, seat: _Seat[T], most: int, deadline: float, seconds: float) -> Future[tuple[str, int]]:

@@ -14,11 +14,9 @@ from coalloc.rules.serial_sgs import FILLING_RULES
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.search.growth import GrowthPlans
 
-FRESH = 0.3
-"""Share of the plans that are drawn anew, and not beside those that brought a schedule so far."""
+FRESH, NEAR = 0.3, 0.05
+"""Share of the plans that are drawn anew, and the standard deviation of others from what brought a schedule."""
 
-STEPS = (0.1, 0.05, 0.05, 0.01, 0.05)
-"""Standard deviations by which the traits of plans beside others differ: width, threshold, shares and blur."""
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +42,7 @@ def mixed(traits: Floats, rng: np.random.Generator) -> Floats:
     """Return traits beside others, a share of them drawn anew."""
     number = traits.shape[1]
     is_fresh, fresh = rng.random(number) < FRESH, drawn(rng, number)
-    moved = traits + rng.normal(size=traits.shape) * np.array(STEPS)[:, None]
+    moved = traits + NEAR * rng.normal(size=traits.shape)
     moved[-1] = np.abs(moved[-1])
     return np.where(is_fresh, fresh, moved)
 

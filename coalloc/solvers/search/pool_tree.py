@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from coalloc.engine import LONGEST_CALL, engine
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.dual_feasible import weightings
+from coalloc.rules.tuning import MANY_JOBS, MOST, PRICES, REMEMBERED
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.refutation import ENDED, Refutation
@@ -30,22 +31,14 @@ from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 
-MOST_JOBS = 24
-"""Jobs up to which it sees everything, or much, in seconds."""
 MOST_UNITS = 2**30
 """Processors, and units of time up to the latest end, that it takes."""
 MOST_WORDS = 512
 """Words of 64 units up to which sums of durations are looked at."""
-NUM_WEIGHTINGS = 12
-"""Dual feasible functions, those of the greatest bounds, that bound nodes."""
-MEMORY = 524_287
-"""Nodes that are remembered: a prime."""
 MOST_HELD = 12
 """Steps of a profile up to which it is remembered."""
 SLACK = 1e-6
 """Units that a sum of prices may lose: they are sums of some hundred floats."""
-SHARE = 0.8
-"""Share of the remaining time of a portfolio after which it stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +93,7 @@ class PoolProblem:
 def pool_of(problem: Problem) -> PoolProblem | None:
     """Return a problem as a pool; None where processors differ, or anything but processors and time matters."""
     jobs = problem.jobs
-    if not jobs or len(jobs) > MOST_JOBS or not problem.has_equal_releases or not are_rectangles(problem):
+    if not jobs or len(jobs) > MANY_JOBS or not problem.has_equal_releases or not are_rectangles(problem):
         return None
     if sum(problem.capacities) > MOST_UNITS:
         return None
@@ -142,7 +135,7 @@ class PoolTree:
             pool.capacity,
             ceiling,
             pool.mirrored,
-            MEMORY,
+            REMEMBERED,
             MOST_HELD,
             MOST_WORDS,
             np.array(pool.all_tasks),
@@ -193,7 +186,7 @@ def _rates(pool: PoolProblem, dual_prices: Sequence[float]) -> Floats:
         for least in thresholds[(thresholds > 0.0) & (2.0 * thresholds <= capacity)]
     ]
     rows = np.unique(np.array([*weightings(tasks, capacity), *between]), axis=0)
-    greatest = np.argsort(-(rows @ durations), kind="stable")[:NUM_WEIGHTINGS]
+    greatest = np.argsort(-(rows @ durations), kind="stable")[:PRICES]
     chosen = [sizes / capacity, *rows[greatest]]
     if dual_prices:
         of_jobs = np.array(dual_prices) / np.array(pool.ticks)
@@ -247,5 +240,5 @@ def _is_sized(incumbent: Incumbent) -> bool:
 
 NEEDS = Trait.MAKESPAN | Trait.UNTIED | Trait.SCHEDULE
 METHOD = Method(
-    "branch and bound on identical processors", _run, NEEDS, _is_sized, shares={Trait.NONE: (0.0, SHARE, 0.0)}
+    "branch and bound on identical processors", _run, NEEDS, _is_sized, shares={Trait.NONE: (0.0, MOST, 0.0)}
 )

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from coalloc.problem import Assignment
+from coalloc.rules.tuning import FIRST_NODES, NODES
 from coalloc.solvers.incumbent import Incumbent
 
-FIRST_CHUNK, CHUNK = 1_000, 100_000
-"""Nodes before the first look at the clock, and between two."""
 ENDED = ("everything", "better", "stopped")
 """Return values of a call of a tree in the engine: see :meth:`Tree.run`."""
 
@@ -74,11 +73,11 @@ class Refutation:
 
     def _go_on(self, incumbent: Incumbent, tree: Tree, left: int) -> int:
         """Search for what ends by a ceiling, and then by earlier ones; return how many of so many nodes are left."""
-        chunk = FIRST_CHUNK
+        chunk = FIRST_NODES
         while left > 0 and _is_open(incumbent):
             tree.lower(self.latest(incumbent.cost))
             ended, _ = tree.run(min(left, chunk), incumbent.deadline)
-            left, chunk = left - chunk, CHUNK
+            left, chunk = left - chunk, NODES
             if ended == "everything":
                 self._tree = None
                 incumbent.prove(tree.proven, self.name)

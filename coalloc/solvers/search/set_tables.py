@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 
 from coalloc.engine import engine
 from coalloc.problem import Problem
+from coalloc.rules.tuning import ENTRIES, LISTED, MANY_ENTRIES
 from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.packed_modes import Key, PackedModes
 
 Floats = NDArray[np.float64]
 
-MAX_PAIRS_OF_ONE, MAX_PAIRS = 1_000_000, 50_000_000
-"""Pairs of a choice and a mode that are tried for one set, and in all."""
-MAX_SETS = 120_000
-"""Running sets that are made."""
 MOST_COMPARED = 64
 """Running sets of the same members that are compared with each other: bits of a word."""
 
@@ -65,9 +62,9 @@ class SetTables:
             sum(map(len, uses)),
             len(self.worths),
             sum(problem.capacities),
-            MAX_SETS,
-            MAX_PAIRS,
-            MAX_PAIRS_OF_ONE,
+            LISTED,
+            MANY_ENTRIES,
+            ENTRIES,
             MOST_COMPARED,
             int(threads > 1),
             everything,

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from coalloc.engine import LONGEST_CALL, Handle, engine
 from coalloc.problem import Assignment, Problem
-from coalloc.solvers.bounds.link_sets import MAX_CHOICES
+from coalloc.rules.tuning import CHOICES, FEW_JOBS, FIRST_NODES, HALF, MANY_JOBS, MOST, NODES, PRICES
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.ceilings import beyond_noise, ceiling_below, mirrored_kind
@@ -35,39 +35,27 @@ from coalloc.solvers.search.lags import latest_start
 from coalloc.solvers.search.node_prices import NodePrices
 from coalloc.solvers.search.parallel import Memories, divided
 from coalloc.solvers.search.pool_tree import pool_of
-from coalloc.solvers.search.refutation import CHUNK, ENDED, Refutation
+from coalloc.solvers.search.refutation import ENDED, Refutation
 from coalloc.solvers.search.set_tables import SetTables, TooManyError
 from coalloc.solvers.search.waits_of_kinds import WaitsOfKinds
 from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 
-FEW_JOBS, MOST_JOBS = 12, 24
-"""Jobs up to which it is done in a second, whatever the gap, and up to which it sees much in seconds."""
 MAX_WAITING, MOST_EQUAL = 2**20, 64
 """Numbers of jobs of each kind that may wait, and jobs of one kind, up to which more jobs are searched."""
-MAX_PRICES = 32
-"""Prices that bound nodes."""
 MEMORY = 64_000_000
 """Bytes in which nodes are remembered, by all threads: some half a million."""
-FIRST_LESSON, LAST_LESSON = 1_000, 100_000
-"""Nodes between two looks for better prices: twice as many after one that finds none, half as many after others."""
 FEWEST_LEFT = 3
 """Jobs that wait at nodes at which better prices are looked for."""
 EXCEEDED = len(ENDED)
 """Return value of the engine where there are too many running sets."""
-FIRST_NODES = 500_000
-"""Nodes of the first search, for what is better than the best that is known."""
 STEPS = 15
 """First steps of the ceilings, in continuous time, that the gap has room for."""
 NEAR, FAR = 0.64, 1.6
 """Gaps, as shares, times the jobs beyond ``FEW_JOBS``, up to which it begins before the heuristics, and at all.
 
 It refutes ends from the bound on: where the best end is far from it, it spends its time on what nobody asks.
-"""
-SHARE, FURTHER_SHARE, OVER_TIME_SHARE = 0.35, 0.5, 0.7
-"""Shares of the remaining time of a portfolio after which it stops: where the end is near, and else; and where jobs
-arrive over time, for it is mostly done by then.
 """
 
 
@@ -83,7 +71,7 @@ class SetTree:
     ) -> None:
         self._problem, self._tables, self._prices, self._ceiling = problem, tables, prices, ceiling
         self._tree = tree_in_engine(problem, tables, mirrored_kind(problem, tables.packed), prices.first, memory)
-        self._lesson, self._until_lesson = FIRST_LESSON, FIRST_LESSON
+        self._lesson, self._until_lesson = FIRST_NODES, FIRST_NODES
         self._news: list[list[float]] = []
 
     @property
@@ -162,7 +150,7 @@ class SetTree:
                 engine().set_tree_lose(self._tree, row)
                 break
         more = 2 * self._lesson if row is None else self._lesson // 2
-        self._lesson = self._until_lesson = min(LAST_LESSON, max(FIRST_LESSON, more))
+        self._lesson = self._until_lesson = min(NODES, max(FIRST_NODES, more))
 
     def _left(self, level: int) -> tuple[Floats, float]:
         """Return what share of each job is left at a level, before others start there, and when that is, ticks.
@@ -289,7 +277,7 @@ class TreesOfThreads:
         if thread and self._memories.are_one:
             tables = self._known[0][0]
             return tables, NodePrices(self._problem, tables, self._dual_prices, thread)
-        tables = SetTables(self._problem, self._latest, MAX_PRICES, threads=self._memories.sharers)
+        tables = SetTables(self._problem, self._latest, PRICES, threads=self._memories.sharers)
         return tables, NodePrices(self._problem, tables, self._dual_prices)
 
 
@@ -304,12 +292,12 @@ def search_in_time(
     tree = divided(partial(TreesOfThreads(incumbent, problem, dual_prices, latest).tree, latest), incumbent)
     try:
         while left > 0 and incumbent.time_left > 0.0 and not incumbent.is_closed:
-            ended, _ = tree.run(min(left, CHUNK), incumbent.deadline)
+            ended, _ = tree.run(min(left, NODES), incumbent.deadline)
             if ended == "better":
                 incumbent.take_if_valid(tree.assignments(), name)
             if ended != "stopped":
                 return ended == "everything"
-            left -= CHUNK
+            left -= NODES
             incumbent.hear()
     except TooManyError:
         pass
@@ -330,11 +318,11 @@ def _find(incumbent: Incumbent, max_nodes: int = 2**62) -> None:
 def _run(incumbent: Incumbent) -> None:
     """Find a schedule; in the first round a better one, then refute ends."""
     is_first = incumbent.round == 0
-    _find(incumbent, FIRST_NODES if is_first else 2**62)
+    _find(incumbent, NODES if is_first else 2**62)
     if incumbent.best:
         with _refutation(incumbent) as refutation:
             if is_first:
-                refutation.improve(incumbent, FIRST_NODES)
+                refutation.improve(incumbent, NODES)
             else:
                 refutation.run(incumbent)
 
@@ -374,7 +362,7 @@ def _applies(incumbent: Incumbent) -> bool:
 
 def takes(problem: Problem) -> bool:
     """Return whether a problem is of the size, and the kind, that the tree is for."""
-    if problem.allocations.number > MAX_CHOICES or not problem.declared.is_searched or not is_small(problem.kinds):
+    if problem.allocations.number > CHOICES or not problem.declared.is_searched or not is_small(problem.kinds):
         return False
     least = [levels[0].duration for levels in problem.levels]
     waits = bool(problem.busy or problem.blocks or problem.rows or problem.calendars)
@@ -385,7 +373,7 @@ def takes(problem: Problem) -> bool:
 def is_small(kinds: Sequence[int]) -> bool:
     """Return whether there are few jobs, or more of few kinds."""
     counts = Counter(kinds).values()
-    return len(kinds) <= MOST_JOBS or (math.prod(1 + n for n in counts) <= MAX_WAITING and max(counts) <= MOST_EQUAL)
+    return len(kinds) <= MANY_JOBS or (math.prod(1 + n for n in counts) <= MAX_WAITING and max(counts) <= MOST_EQUAL)
 
 
 def is_within(incumbent: Incumbent, far: float) -> bool:
@@ -412,5 +400,5 @@ METHOD = Method(
     _run,
     NEEDS,
     _accepts,
-    shares={Trait.EQUAL_ARRIVALS: (SHARE, SHARE, FURTHER_SHARE), Trait.NONE: (SHARE, SHARE, OVER_TIME_SHARE)},
+    shares={Trait.EQUAL_ARRIVALS: (HALF,), Trait.NONE: (HALF, HALF, MOST)},
 )

@@ -21,6 +21,7 @@ from coalloc.models import arc_flow
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_sgs import Generation, book
+from coalloc.rules.tuning import ENTRIES, LISTED, MOST
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.incumbent import Incumbent
@@ -28,12 +29,6 @@ from coalloc.solvers.method import Method, once
 from coalloc.solvers.result import SolveStatus
 from coalloc.solvers.traits import Trait
 
-SHARE = 0.8
-"""Share of the remaining time of a portfolio after which it stops."""
-MAX_STEPS = 3_000_000
-"""Capacity times items up to which arcs are listed."""
-MAX_ARCS = 150_000
-"""Arcs up to which a flow is looked for."""
 NOISE = 1e-9
 """Share that the number of durations in a bound may lose."""
 
@@ -126,7 +121,7 @@ def pack(incumbent: Incumbent, question: PackingQuestion) -> list[list[int]] | S
     copies = [question.sizes.count(value) for value in values]
     arcs = arc_flow.arcs_of(values, copies, question.capacity)
     left = incumbent.time_left
-    if len(arcs) > MAX_ARCS or left <= 0.0:
+    if len(arcs) > LISTED or left <= 0.0:
         return SolveStatus.UNKNOWN
     model = arc_flow.build(arcs, copies, question.bins)
     options = incumbent.state.options
@@ -174,8 +169,8 @@ def _run(incumbent: Incumbent) -> None:
 
 def _is_sized(incumbent: Incumbent) -> bool:
     packing = packing_of(incumbent.problem)
-    return packing is not None and packing.steps(incumbent.cost) <= MAX_STEPS
+    return packing is not None and packing.steps(incumbent.cost) <= ENTRIES
 
 
 NEEDS = Trait.MAKESPAN | Trait.UNTIED | Trait.SCHEDULE
-METHOD = Method("arc flow", _run, NEEDS, _is_sized, shares=once(SHARE), stage="solve", proves=Trait.NONE)
+METHOD = Method("arc flow", _run, NEEDS, _is_sized, shares=once(MOST), stage="solve", proves=Trait.NONE)

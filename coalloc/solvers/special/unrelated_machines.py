@@ -32,6 +32,7 @@ from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.models import assignment
 from coalloc.models.assignment import Floats
 from coalloc.problem import Assignment, Problem
+from coalloc.rules.tuning import BRIEF, FEW_JOBS, LISTED, MOST
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.bounds.safe_side import rounded
@@ -40,22 +41,12 @@ from coalloc.solvers.method import Method, once
 from coalloc.solvers.result import SolveStatus
 from coalloc.solvers.traits import Trait
 
-SHARE = 0.85
-"""Share of the remaining time of a portfolio after which it stops."""
-SEARCH_SHARE = 0.1
-"""Share of that in which the local search ends; what the model leaves has another one."""
-MODEL_SHARE = 0.95
-"""Share of what is left then that the model has."""
 PAIRS_SEEN = 10_000_000
 """Pairs of jobs after which a local search ends, about a tenth of a second; the next one begins from the best."""
 PATIENCE = 10
 """Searches without a better schedule after which the last ones end; the first ones end with one."""
 NEAREST = 4
 """Machines, by reduced cost, to which it moves a job."""
-FEW = 12
-"""Jobs up to which branch and bound is faster."""
-MAX_PAIRS = 200_000
-"""Jobs times machines up to which it is tried."""
 MAX_SHARPENED = 5
 """Times that the LP is solved again without machines on which a job alone ends later than the last bound."""
 
@@ -74,8 +65,8 @@ class Machines:
 
 def machines_of(problem: Problem) -> Machines | None:
     """Return what a problem is if only the machine of each job counts, and not all are alike, else None."""
-    single = len(problem.jobs) > FEW and all(job.tasks == 1 and not job.shapes for job in problem.jobs)
-    if not (single and sum(problem.capacities) * len(problem.jobs) <= MAX_PAIRS):
+    single = len(problem.jobs) > FEW_JOBS and all(job.tasks == 1 and not job.shapes for job in problem.jobs)
+    if not (single and sum(problem.capacities) * len(problem.jobs) <= LISTED):
         return None
     if (
         problem.busy
@@ -221,7 +212,7 @@ def _run(incumbent: Incumbent) -> None:
         incumbent.prove(min(incumbent.cost, release + least), METHOD.name)
     if not incumbent.is_closed:
         value, extra = reduced_costs(times, weights)
-        found = _search_on(incumbent, machines, rounding, extra, share=SEARCH_SHARE)
+        found = _search_on(incumbent, machines, rounding, extra, share=BRIEF)
         if not incumbent.is_closed:
             found = _close(incumbent, machines, found, (least, value + extra))
         if not incumbent.is_closed:
@@ -273,7 +264,7 @@ def _close(incumbent: Incumbent, machines: Machines, found: Numbers, bounds: tup
         return found
     model = assignment.build(times, least, most)
     options = incumbent.state.options
-    left = MODEL_SHARE * incumbent.time_left
+    left = MOST * incumbent.time_left
     limits = SolverLimits(time=left, work=options.work_limit, threads=options.threads, seed=options.seed)
     solution = incumbent.run_model(model, limits, integral=problem.slot is not None, start=False, progress=None)
     if solution.stopped_by == "interrupt":
@@ -297,7 +288,7 @@ METHOD = Method(
     _run,
     Trait.MAKESPAN | Trait.UNTIED,
     lambda incumbent: machines_of(incumbent.problem) is not None,
-    shares=once(SHARE),
+    shares=once(MOST),
     stage="solve",
     proves=Trait.NONE,
 )

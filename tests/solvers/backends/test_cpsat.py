@@ -11,6 +11,7 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Runnin
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
 from coalloc.rules.serial_sgs import best_list_schedule
+from coalloc.rules.tuning import MANY_FOR_SUMS
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import solve_model
@@ -19,7 +20,6 @@ from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.portfolio import SEARCHED_ON
 from coalloc.solvers.result import SolveOptions
 from coalloc.solvers.solve_state import SolveState
-from coalloc.solvers.traits import LARGE_FOR_SUMS
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import small_instance
 
@@ -177,7 +177,7 @@ def test_saying_the_problem_is_part_of_the_time_limit(monkeypatch):
 
 def test_a_sum_of_many_jobs_is_not_for_cpsat_once_a_schedule_is_known(monkeypatch):
     monkeypatch.setattr(cpsat, "solve_cpsat", lambda *_, **__: pytest.fail("it was asked"))
-    instance = coalloc.generate("thesis-oas", seed=0, jobs=LARGE_FOR_SUMS)
+    instance = coalloc.generate("thesis-oas", seed=0, jobs=MANY_FOR_SUMS)
     result = coalloc.solve(instance, slot="50%", objective="total-response-time", work_limit=1)
     assert result.schedule is not None
     assert SEARCHED_ON in result.message

@@ -79,9 +79,9 @@ def test_the_table_is_as_large_as_time_and_memory_allow(monkeypatch: pytest.Monk
     suffix = suffix_of(problem)
     states, levels = math.prod(c + 1 for c in suffix.capacities), [len(job.durations) for job in suffix.jobs]
     assert isinstance(processor_pricing(problem, suffix), TablePricing)
-    monkeypatch.setattr(pricing, "MAX_TABLE", states * sum(levels) - 1)
+    monkeypatch.setattr(pricing, "MANY_ENTRIES", states * sum(levels) - 1)
     assert isinstance(processor_pricing(problem, suffix), LargeTablePricing)
-    for limit, most in (("MOST_ENTRIES", states * sum(levels)), ("MOST_BYTES", states * (len(levels) + 16))):
+    for limit, most in (("OPERATIONS", states * sum(levels)), ("MOST_BYTES", states * (len(levels) + 16))):
         with monkeypatch.context() as patch:
             patch.setattr(large_table, limit, most)
             assert may_tabulate(suffix.capacities, suffix.jobs)
@@ -94,7 +94,7 @@ def test_the_table_is_as_large_as_time_and_memory_allow(monkeypatch: pytest.Monk
 def test_where_jobs_arrive_over_time_most_is_done_with_a_few_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = coalloc.generate("thesis-oas", jobs=12, nodes=6, seed=5, interarrival_mean=2e5)
     problem = discretise(instance, 67_000.0)
-    monkeypatch.setattr(pricing, "MAX_TABLE", 0)
+    monkeypatch.setattr(pricing, "MANY_ENTRIES", 0)
     assert isinstance(processor_pricing(problem, suffix_of(problem)), MipPricing)
 
 
@@ -111,5 +111,5 @@ def test_the_bound_is_that_of_small_tables(monkeypatch: pytest.MonkeyPatch) -> N
     problem = three_clusters()
     monkeypatch.setattr(feasible_set, "MAX_AT_ONCE", 0)
     known = feasible_set_bound(problem)
-    monkeypatch.setattr(pricing, "MAX_TABLE", 0)
+    monkeypatch.setattr(pricing, "MANY_ENTRIES", 0)
     assert feasible_set_bound(problem) == known

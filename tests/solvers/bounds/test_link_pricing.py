@@ -49,7 +49,7 @@ def test_it_finds_what_the_list_of_all_sets_has(
     if not suffix.jobs:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(link_pricing, "MEMORY", memory)
+        patch.setattr(link_pricing, "REMEMBERED", memory)
         search, every = LinkPricing(problem, suffix), listed(problem, suffix)
     for _ in range(4):  # from the second on sets are remembered
         prices = prices_of(suffix.jobs, rng)
@@ -83,7 +83,7 @@ def test_a_search_that_is_too_long_is_bounded_by_what_there_is_without_links(mon
     problem = discretise(Instance(platform, tuple(Job(f"J{i}", 4, 10.0, 0.5, 10.0) for i in range(6))), None)
     suffix, prices = first_suffix(problem), [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]
     assert LinkPricing(problem, suffix).price(prices, math.inf).value == 6.0
-    monkeypatch.setattr(link_pricing, "MOST_STEPS", 2)
+    monkeypatch.setattr(link_pricing, "ENTRIES", 2)
     stopped = LinkPricing(problem, suffix).price(prices, math.inf)
     assert stopped.value == TablePricing(suffix.capacities, suffix.jobs).price(prices, math.inf).value == 11.0
     assert stopped.sets
@@ -111,9 +111,9 @@ def test_tables_too_large_to_make_at_every_pricing_are_left_to_others(monkeypatc
     # What the table holds: of every job, at as many levels as any has, in every state.
     states, levels = math.prod(c + 1 for c in suffix.capacities), max(len(job.durations) for job in suffix.jobs)
     assert min(len(job.durations) for job in suffix.jobs) < levels
-    monkeypatch.setattr(link_pricing, "MOST_ENTRIES", states * levels * len(suffix.jobs))
+    monkeypatch.setattr(link_pricing, "ENTRIES", states * levels * len(suffix.jobs))
     assert may_price(problem, suffix)
-    monkeypatch.setattr(link_pricing, "MOST_ENTRIES", states * levels * len(suffix.jobs) - 1)
+    monkeypatch.setattr(link_pricing, "ENTRIES", states * levels * len(suffix.jobs) - 1)
     assert not may_price(problem, suffix)
 
 

@@ -77,7 +77,7 @@ def test_listing_stops_at_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     sets = LinkSets(problem, first_suffix(problem))
     listed = sets.listed(math.inf)
     assert listed is not None
-    monkeypatch.setattr(link_sets, "MAX_LISTED", len(listed) - 1)
+    monkeypatch.setattr(link_sets, "LISTED", len(listed) - 1)
     assert sets.listed(math.inf) is None
 
 

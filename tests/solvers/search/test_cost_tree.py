@@ -155,8 +155,8 @@ def test_values_that_are_learned_change_nothing(monkeypatch: pytest.MonkeyPatch)
     # Looked for at every few nodes, more of them than there are rows.
     criterion = on_two_nodes(*(Job(f"J{n}", 1 + n % 2, 5.0 + 3 * n % 7, arrival=float(n % 3)) for n in range(8)))
     expected = Found(criterion)
-    monkeypatch.setattr(module, "FIRST_LESSON", 5)
-    monkeypatch.setattr(module, "LAST_LESSON", 5)
+    monkeypatch.setattr(module, "FIRST_NODES", 5)
+    monkeypatch.setattr(module, "NODES", 5)
     found = Found(criterion)
     assert (found.is_complete, found.best) == (True, expected.best)
 

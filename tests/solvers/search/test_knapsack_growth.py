@@ -21,7 +21,7 @@ from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.search import beams
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.solvers.search.growth import Growth, Partials
-from coalloc.solvers.search.knapsack_growth import MOST_ENTRIES, KnapsackPlanner, accepts
+from coalloc.solvers.search.knapsack_growth import LISTED, KnapsackPlanner, accepts
 from coalloc.testing.brute_force import brute_force_oas
 
 
@@ -159,6 +159,6 @@ def test_what_is_no_pool() -> None:
     assert accepts(discretise(pool, None))
     two = Platform((Cluster("C1", (NodeGroup(2, 1.0), NodeGroup(2, 0.5)), 10.0),))
     assert not accepts(discretise(Instance(two, [Job("A", 1, 1.0)]), None))
-    wide = [Job("A", 1, 1.0), Job("B", MOST_ENTRIES, 1.0)]
-    assert not accepts(discretise(pool_of(wide, MOST_ENTRIES), None))
-    assert accepts(discretise(pool_of(wide[1:], MOST_ENTRIES), None))  # one unit of so many
+    wide = [Job("A", 1, 1.0), Job("B", LISTED, 1.0)]
+    assert not accepts(discretise(pool_of(wide, LISTED), None))
+    assert accepts(discretise(pool_of(wide[1:], LISTED), None))  # one unit of so many

@@ -356,8 +356,8 @@ def test_solve_takes_its_schedules(monkeypatch, constraints):
 
 @pytest.mark.parametrize(("num_jobs", "better_until", "rounds"), [(3, 0, 3), (3, 5, 6), (8, 0, 4), (100, 0, 8)])
 def test_moves_that_were_often_tried_in_vain_end_it(num_jobs: int, better_until: int, rounds: int) -> None:
-    # Rounds of 100 n, 400 n, ... steps end when more than 100 n^3 were in vain. 3 jobs: 300 + 1,200 + 4,800 > 2,700, or
-    # all 307,200 of the round behind five that were not. 8 jobs: 68,000 > 51,200. 100 jobs: all eight rounds.
+    # Rounds of s n, 4 s n, ... steps end when more than s n^3 were in vain. 3 jobs: (3 + 12 + 48) s > 27 s, or all
+    # 3,072 s of the round behind five that were not. 8 jobs: 680 s > 512 s. 100 jobs: 2,184,500 s > 1,000,000 s.
     lengths: list[int] = []
 
     class Annealing:
@@ -380,4 +380,4 @@ def test_moves_that_were_often_tried_in_vain_end_it(num_jobs: int, better_until:
         is_closed=False,
     )
     list_annealing._anneal_in_rounds(incumbent, Annealing(), 8)
-    assert lengths == [100 * num_jobs * 4**k for k in range(rounds)]
+    assert lengths == [list_annealing.STEPS * num_jobs * 4**k for k in range(rounds)]

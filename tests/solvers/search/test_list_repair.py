@@ -24,4 +24,4 @@ def test_the_first_round_is_brief_where_no_schedule_exists(slot: float | None, m
     lag = Lag(("end", "B"), ("start", "B"), 30.0)
     result = coalloc.solve(instance, slot=slot, constraints=[lag], time_limit=1e6)
     assert result.status == "infeasible"
-    assert len(tried) <= 2 * faults_alone.LISTS + 1
+    assert len(tried) <= 2 * faults_alone.STEPS + 1

@@ -26,10 +26,9 @@ from coalloc.testing import brute_force_oas, small_feature_instance
 
 @pytest.fixture(autouse=True)
 def divided_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "ALONE", 1)
-    monkeypatch.setattr(parallel, "NODES", 3)
+    monkeypatch.setattr(parallel, "NODES", 1)
+    monkeypatch.setattr(parallel, "PART", 5)
     monkeypatch.setattr(parallel, "SECONDS", 0.0005)
-    monkeypatch.setattr(parallel, "FEWEST_NODES", 10)
 
 
 T = TypeVar("T", bound=parallel.DivisibleTree)

@@ -78,9 +78,9 @@ def end_of(order, given):
     return max(end for _, end, _ in placed[len(given.busy) :])
 
 
-@pytest.mark.parametrize("memory", [1, 7, pool_tree.MEMORY])
+@pytest.mark.parametrize("memory", [1, 7, pool_tree.REMEMBERED])
 def test_it_finds_the_best_of_all_orders_and_nothing_below(monkeypatch, memory):
-    monkeypatch.setattr(pool_tree, "MEMORY", memory)
+    monkeypatch.setattr(pool_tree, "REMEMBERED", memory)
     rng = np.random.default_rng(memory)
     for _ in range(20):
         given = random_pool(rng)
@@ -105,7 +105,7 @@ def test_it_finds_the_best_of_all_orders_and_nothing_below(monkeypatch, memory):
     ],
 )
 def test_no_rule_leaves_too_much(monkeypatch, jobs, busy, processors, memory):
-    monkeypatch.setattr(pool_tree, "MEMORY", memory)
+    monkeypatch.setattr(pool_tree, "REMEMBERED", memory)
     given = pool(jobs, processors, busy)
     optimum = min(end_of(order, given) for order in permutations(range(len(jobs))))
     for above in range(5):
@@ -120,7 +120,7 @@ def test_it_finds_what_brute_force_finds():
         assert least_end(PoolTree(pool_of(problem), 100)) == int(brute_force_oas(problem.instance, 1.0).objective)
 
 
-@pytest.mark.parametrize("name", ["MOST_WORDS", "NUM_WEIGHTINGS", "MOST_HELD"])
+@pytest.mark.parametrize("name", ["MOST_WORDS", "PRICES", "MOST_HELD"])
 def test_it_does_so_without_one_of_its_bounds(monkeypatch, name):
     monkeypatch.setattr(pool_tree, name, 0)
     for seed in range(8):

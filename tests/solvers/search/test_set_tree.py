@@ -81,7 +81,7 @@ def least_end(problem):
     """Return the least latest end, ticks, by a tree that remembers and learns nothing; infinity if there is none."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(set_tree, "MEMORY", 1)
-        patched.setattr(set_tree, "FIRST_LESSON", 2**62)
+        patched.setattr(set_tree, "FIRST_NODES", 2**62)
         patched.setattr(set_tables, "MOST_COMPARED", 0)
         latest = min(max(problem.latest_ends), problem.horizon_in_turn)
         found = Trees(problem, latest, dual_prices=prices_of(problem)).least_end(latest)
@@ -127,8 +127,8 @@ def test_it_finds_the_optimum_and_nothing_below(monkeypatch, seed, arrive_over_t
         first, memory = int(rng.choice([1, 5, 1_000])), int(rng.choice([1, 800, 1_200_000]))
         for module, name, value in [
             (set_tree, "MEMORY", memory),
-            (set_tree, "FIRST_LESSON", first),
-            (set_tree, "LAST_LESSON", first),
+            (set_tree, "FIRST_NODES", first),
+            (set_tree, "NODES", first),
             (set_tree, "FEWEST_LEFT", 1),
             (set_tables, "MOST_COMPARED", int(rng.choice([0, 2, 64]))),
         ]:
@@ -185,7 +185,7 @@ def test_beside_windows_and_reservations_it_finds_what_brute_force_finds(monkeyp
 def test_no_rule_leaves_too_much(monkeypatch, seed, optimum):
     # Of two thousand, some that find a fault in what is remembered: ends that are later, an instant that is later, and
     # a choice of modes that is not there. Two trees found these optima.
-    monkeypatch.setattr(set_tree, "FIRST_LESSON", 1_000_000)
+    monkeypatch.setattr(set_tree, "FIRST_NODES", 1_000_000)
     problem = random_problem(np.random.default_rng(seed))
     for above in (optimum, optimum + 2.0 if problem.slot else 1.1 * optimum):
         assert Trees(problem, above, dual_prices=prices_of(problem)).least_end(above) == pytest.approx(
@@ -209,7 +209,7 @@ def test_it_repeats_whatever_the_chunks():
 def test_what_it_learns_leaves_nodes_out(monkeypatch):
     problem = twelve_jobs()
     known = max(a.end for a in best_list_schedule(problem))
-    monkeypatch.setattr(set_tree, "FIRST_LESSON", 10)
+    monkeypatch.setattr(set_tree, "FIRST_NODES", 10)
     nodes = {}
     for max_prices in (1, 32):
         trees = Trees(problem, known, max(2, max_prices), prices_of(problem))
@@ -221,7 +221,7 @@ def test_what_it_learns_leaves_nodes_out(monkeypatch):
 
 
 def test_too_many_running_sets_end_it(monkeypatch):
-    monkeypatch.setattr(set_tables, "MAX_SETS", 16)
+    monkeypatch.setattr(set_tables, "LISTED", 16)
     problem = twelve_jobs()
     with pytest.raises(TooManyError):
         Trees(problem, 1_000.0).least_end(1_000.0)

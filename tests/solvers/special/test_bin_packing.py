@@ -78,7 +78,7 @@ def test_arc_flow_finds_what_lists_do_not() -> None:
 
 
 def test_nothing_is_listed_beyond_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_ARCS", 0)
+    monkeypatch.setattr(module, "LISTED", 0)
     instance = on_nodes(2, (1, 31.0), (1, 25.0), (1, 24.0), (1, 22.0), (1, 18.0))
     result = coalloc.solve(instance, slot=1.0)
     assert result.status == "optimal"

@@ -13,7 +13,7 @@ from coalloc import Cluster, Instance, Job, NodeGroup, Platform, Window
 from coalloc.documents.errors import InternalError
 from coalloc.engine import engine
 from coalloc.problem import discretise
-from coalloc.solvers.special.unrelated_machines import FEW, improved, machines_of, reduced_costs, relaxed, searched
+from coalloc.solvers.special.unrelated_machines import FEW_JOBS, improved, machines_of, reduced_costs, relaxed, searched
 
 
 def unrelated(times: np.ndarray, **platform) -> Instance:
@@ -24,7 +24,7 @@ def unrelated(times: np.ndarray, **platform) -> Instance:
     return Instance(Platform([cluster], **platform), jobs)
 
 
-def drawn(seed: int, jobs: int = FEW + 1, machines: int = 2) -> np.ndarray:
+def drawn(seed: int, jobs: int = FEW_JOBS + 1, machines: int = 2) -> np.ndarray:
     """Return whole times."""
     return np.random.default_rng(seed).integers(5, 50, size=(jobs, machines)).astype(float)
 
@@ -150,7 +150,7 @@ def test_it_is_for_jobs_of_which_the_machine_alone_counts():
     late = instance.replace(jobs=[instance.jobs[0].replace(arrival=5.0), *instance.jobs[1:]])
     wide = instance.replace(jobs=[instance.jobs[0].replace(tasks=2), *instance.jobs[1:]])
     alike = instance.replace(jobs=[job.replace(times={}) for job in instance.jobs])
-    few = instance.replace(jobs=instance.jobs[:FEW])
+    few = instance.replace(jobs=instance.jobs[:FEW_JOBS])
     for other in (late, wide, alike, few):
         assert machines_of(discretise(other, None)) is None
     window = Window("C1", start=10.0, end=20.0)
