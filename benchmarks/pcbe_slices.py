@@ -119,7 +119,7 @@ def _judged(claim: Claim, slices: Slices) -> Iterator[str]:
         text += f"{name}{_listed(found) or 'none of these is at hand'}; "
         rest = [n for n in slices if n not in claim.slices and abs(saving(slices[n], claim.quantity, meter)) > SHOWN]
         others = [f"{100.0 * saving(slices[n], claim.quantity, meter):.1f} % in slice {n}" for n in rest]
-        text += f"in addition {_listed(others) or 'no slice differs'}. "
+        text += f"beside them {_listed(others) or 'no slice differs'}. "
     yield text.rstrip() + (f" Without files: {_listed(absent)}." if absent else "")
 
 

@@ -141,7 +141,7 @@ def narrower(values: Values, ours: int, other: int) -> Callable[[Array], Array]:
 
 
 def heaviest(results: Results) -> Iterator[Claim]:
-    """Yield which scenario is the heaviest: each compared with the one before it, over all mixes and loads."""
+    """Yield which scenario is the heaviest: each beside the one before it, over all mixes and loads."""
     metrics = {
         "turnaround_mean": "mean turnaround",
         "dedicated_slowdown_mean": "mean slowdown",
@@ -153,9 +153,7 @@ def heaviest(results: Results) -> Iterator[Claim]:
             ratios = runs[:, second, ..., number] / runs[:, first, ..., number] - 1.0
             interval = mean_interval((100.0 * ratios.mean(axis=(-2, -1))).tolist())
             says = (
-                "Scenario 3 is the lightest (3.4.1), or the heaviest (3.4.2)"
-                if second == 2
-                else "Scenario 2 compared with 1"
+                "Scenario 3 is the lightest (3.4.1), or the heaviest (3.4.2)" if second == 2 else "Scenario 2 beside 1"
             )
             yield Claim(says, "", f"{text}, scenario {second + 1} over {first + 1}", "%", interval)
 

@@ -171,7 +171,7 @@ def oas_workloads(results: Results) -> Iterator[Statement]:
         for names, others in ((PAS, "PAS"), (CLASSICS, "classics")):
             saved = saving(response, ours, names)
             yield f"{text} responds soonest", "> 0", f"response saved over the six {others}", saved
-        yield f"{text} is near the optimum", "near 0", "makespan over what is proved", excess_of_bound(results, ours)
+        yield f"{text} is near the optimum", "near 0", "makespan over what is proven", excess_of_bound(results, ours)
     yield from slowdown_statements(results)
     for metric, column in (("starts kept", "keep"), ("moved left", "left"), ("as slotted", "slotted")):
         yield from slot_statements(results, metric, column)
@@ -180,7 +180,7 @@ def oas_workloads(results: Results) -> Iterator[Statement]:
 
 
 def slowdown_statements(results: Results) -> Iterator[Statement]:
-    """Yield how much OAS slows jobs down compared with the others (Figure 3.21)."""
+    """Yield how much OAS slows jobs down beside the others (Figure 3.21)."""
     slowdown = results.wide("execution_slowdown")
     for ours in (OAS, OPTIMUM):
         for names, text in ((PAS, "six PAS"), (CLASSICS, "six classics")):
@@ -207,7 +207,7 @@ def by_workload(makespan: pd.DataFrame, ours: str) -> Iterator[Statement]:
 
 
 def excess_of_bound(results: Results, strategy: str) -> pd.Series:
-    """Return how far a strategy's makespan is above what is proved."""
+    """Return how far a strategy's makespan is above what is proven."""
     return results.wide("above_bound")[strategy]
 
 
@@ -222,7 +222,7 @@ def slot_statements(results: Results, text: str, column: str) -> Iterator[Statem
 
 
 def usage_statements(results: Results) -> Iterator[Statement]:
-    """Yield what slots shorter and longer than half the mean base time change (Figures 3.15 to 3.17)."""
+    """Yield what slots shorter and longer than half the mean base time change beside it (Figures 3.15 to 3.17)."""
     kept = results.slots[results.slots["starts"] == "keep"]
     utilization, wait, execution, slowdown = (
         slot_metric(kept, results, name)
@@ -374,7 +374,7 @@ def large_statements(results: Results, names: Sequence[str], rule: str) -> Itera
         f"least classic ({rule}) less MESD, points",
         shares[list(names)].min(axis=1) - shares["MESD"],
     )
-    yield "MESD saturates little", "0.30", f"share of jobs, MESD (compared with {rule})", saturated["MESD"]
+    yield "MESD saturates little", "0.30", f"share of jobs, MESD (beside {rule})", saturated["MESD"]
     yield (
         "The classics saturate",
         "0.20 to 2.53",

@@ -138,7 +138,7 @@ def pas_allocation(results: Results) -> Figure:
 
 
 def over_traffic(ax: Axes, results: Results, quantity: Quantity, heterogeneity: object) -> None:
-    """Draw a quantity of every strategy over BSBW, with intervals, strategies a little next to each other."""
+    """Draw a quantity of every strategy over BSBW, with intervals, strategies a little beside each other."""
     loads = sorted(results.runs["bsbw"].unique())
     for number, strategy in enumerate(results.strategies):
         where = [{"heterogeneity": heterogeneity, "bsbw": load} for load in loads]
@@ -207,7 +207,7 @@ WORKLOAD_PANELS = (
     ("makespan", 1e-6, "makespan, 10$^6$ s"),
     ("utilization", 100.0, "utilization, %"),
     ("execution_slowdown", 100.0, "execution slowdown, %"),
-    ("above_bound", 100.0, "makespan above what is proved, %"),
+    ("above_bound", 100.0, "makespan above what is proven, %"),
 )
 
 
@@ -255,13 +255,13 @@ def oas_slots(results: Results) -> Figure:
 
 
 def makespans_over_slots(ax: Axes, results: Results) -> None:
-    """Draw how far makespans of OAS are above what is proved in continuous time, by slot."""
+    """Draw how far makespans of OAS are above what is proven in continuous time, by slot."""
     optimum = results.runs[results.runs["strategy"] == OPTIMUM].set_index([*results.point, "seed"])["bound"]
     lines = (("slotted", "as slotted"), ("keep", "starts kept, real ends"), ("left", "starts moved left"))
     for number, (column, text) in enumerate(lines):
         above = 100.0 * (slot_makespans(results, column).div(optimum, axis=0) - 1.0)
         line_over_slots(ax, results, above, text, number)
-    label(ax, "slot, % of the mean base time", "above what is proved, %")
+    label(ax, "slot, % of the mean base time", "above what is proven, %")
     ax.legend(frameon=False, fontsize=8)
 
 
@@ -276,7 +276,7 @@ def line_over_slots(ax: Axes, results: Results, wide: pd.DataFrame, text: str, n
 
 
 def oas_spread(results: Results) -> Figure:
-    """What the optimum saves by the spread of base times, compared with what the thesis has (dashed)."""
+    """What the optimum saves by the spread of base times, beside what the thesis has (dashed)."""
     makespan = results.wide("makespan")
     spreads = list(makespan.index.unique("base_times"))
     figure, axes = new_figure(7.2, 3.2, columns=2)
@@ -298,7 +298,7 @@ def oas_spread(results: Results) -> Figure:
 
 
 def paper_oas(results: Results) -> Figure:
-    """The paper's Figure 4, and by how much each is above what is proved."""
+    """The paper's Figure 4, and by how much each is above what is proven."""
     figure, axes = new_figure(9.0, 6.4, rows=2)
     for ax, quantity in zip(axes, (WORKLOAD_PANELS[0], WORKLOAD_PANELS[3]), strict=True):
         bars(ax, results, quantity, (*ALL_OAS, *CLASSICS))
@@ -324,7 +324,7 @@ def slots_and_time(results: Results) -> Figure:
 
 
 def mesd_oas(results: Results) -> Figure:
-    """Figures 3.24 to 3.27: MESD compared with OAS and the classics."""
+    """Figures 3.24 to 3.27: MESD beside OAS and the classics."""
     figure, axes = new_figure(10.0, 14.0, rows=len(WORKLOAD_PANELS) + 1)
     workload_panels(axes, results, (*ALL_OAS, "MESD", *CLASSICS))
     key(figure, axes[0], 8)
@@ -361,7 +361,7 @@ def mesd_large(results: Results) -> Figure:
 
 
 def mesd_nodes(results: Results) -> Figure:
-    """Figures 3.32 and 3.33: slowdowns of the longest jobs, and how long each node worked, MESD compared with BJF."""
+    """Figures 3.32 and 3.33: slowdowns of the longest jobs, and how long each node worked, MESD beside BJF."""
     figure, (histogram, nodes) = new_figure(12.0, 4.2, columns=2)
     detailed = results.runs[results.runs["busy"].notna()] if "busy" in results.runs else results.runs[:0]
     colours = {"MESD": COLOURS["MESD"], "BJF": palette.BASE[5], "BJF, first-fit": palette.BASE[2]}

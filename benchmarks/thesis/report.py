@@ -53,7 +53,7 @@ def write_again(experiment: Experiment, folder: Path) -> list[Path]:
     """Write the page and the pictures anew from the table of runs; the page says still whose code made these."""
     page, table = folder / f"{experiment.name}.md", folder / f"{experiment.name}.csv"
     if not (page.is_file() and table.is_file()):
-        raise CoallocError(f"{folder} has no {page.name} next to a {table.name} to be written again")
+        raise CoallocError(f"{folder} has no {page.name} beside a {table.name} to be written again")
     made_by = page.read_text().partition(" seeds; ")[2].partition(". Every run")[0]
     return write_page(experiment, results_in(experiment, table), made_by, folder)
 
@@ -102,8 +102,8 @@ def page_of(experiment: Experiment, results: Results, made_by: str) -> Iterator[
     yield "## Strategies"
     yield ""
     yield "Means over the seeds, makespan and response with 95 % intervals. *Above bound*: makespan over the largest"
-    yield f"bound proved for what the strategy may do, {optima_text(results)}; *at the bound*: runs that meet"
-    yield "it, and so are proved optimal. *Response above*: mean response over its bound, of which no optimum is known."
+    yield f"bound proven for what the strategy may do, {optima_text(results)}; *at the bound*: runs that meet"
+    yield "it, and so are proven optimal. *Response above*: mean response over its bound, of which no optimum is known."
     yield ""
     yield strategies_table(results)
     if len(results.slots):
@@ -175,11 +175,11 @@ def slots_table(results: Results) -> str:
     """Return a row per slot length: what its schedules are worth, how far they are from the bound, and solve times."""
     columns = (
         "slot, %", "slotted", "starts kept", "moved left", "utilization (kept), %", "response (kept), s",
-        "slowdown, %", "proved", "median solve, s", "mean solve, s", "longest solve, s",
+        "slowdown, %", "proven", "median solve, s", "mean solve, s", "longest solve, s",
     )  # fmt: skip
-    says = "Makespans in percent above what is proved in continuous time, means over all workloads."
+    says = "Makespans in percent above what is proven in continuous time, means over all workloads."
     is_processor = solve_column(results.slots) == "solve_cpu"
-    says += " Solve times are processor time." if is_processor else " Solve times are on the clock, next to other work."
+    says += " Solve times are processor time." if is_processor else " Solve times are on the clock, beside other work."
     cells = [slot_cells(float(slot), part) for slot, part in results.slots.groupby("slot")]
     return f"{says}\n\n{_markdown(columns, cells)}"
 

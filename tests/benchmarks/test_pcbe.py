@@ -19,7 +19,7 @@ def test_claims_are_judged_on_the_slices_at_hand():
     text = "\n".join(slice_lines({3: values(80.0, 100.0, 90.0), 4: values(50.0, 40.0, 60.0)}, 0.0))
     assert "The files of 2 of the 20 slices are at hand: 3, 4." in text
     assert "| 3 | 0.0 | 20.0 | 10.0 | 11.1 | 5.3 | 20.0 | 10.0 | 11.1 | 5.3 |" in text
-    assert "With the published meter 20.0 % in slice 3; in addition -25.0 % in slice 4." in text
+    assert "With the published meter 20.0 % in slice 3; beside them -25.0 % in slice 4." in text
     assert "Without files: 11 and 12." in text
     assert "takes least energy of them in 1 of 2 slices" in text
     assert "saves at most 11.1 % (slice 3), and takes 25.0 % more at worst (slice 4)" in text
