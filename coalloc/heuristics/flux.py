@@ -115,10 +115,13 @@ class Flux:
         """Return the jobs that start in a cycle by their places, beside those that have started."""
         found, num_reserved, num_classes = dict[int, Span](), 0, len(state.classes)
         jobs, allocator, now = self._waiting.jobs, self._allocator, state.now
+        tested = [*islice((place for place in range(len(jobs)) if place not in started), self.queue_depth)]
+        if not tested or min(jobs[place].tasks for place in tested) > sum(state.room[:num_classes]):
+            return found  # none fits, whatever is reserved
         timeline = timeline_of(state)
         for span in started.values():
             timeline.take(span.start, span.start + span.seconds, span.counts)
-        for place in islice((place for place in range(len(jobs)) if place not in started), self.queue_depth):
+        for place in tested:
             if not any(timeline.free(now)[:num_classes]):
                 break
             job = jobs[place]
