@@ -46,7 +46,7 @@ from coalloc.testing import brute_force_oas, small_feature_instance
 from coalloc.testing.brute_force import BruteForceResult
 from coalloc.testing.constraints import DECLARED, small_declarations
 from coalloc.testing.features import MIXED, small_mixed_instance, with_features
-from coalloc.testing.small import NODE_MODEL_SIZE, SmallSize
+from coalloc.testing.small import SmallSize
 
 SEEDS = {"features": 2000, "mixes": 1000}
 SEEDS_PER_CALL = 10
@@ -60,6 +60,8 @@ GRIDS = ("100%", None)
 """Slots of the timed solves, and continuous time."""
 MOST_DRAWS, DRAW_LIMIT = 100, 1.0
 """Draws of a timed instance, of which the first counts that has a schedule within so many seconds."""
+NODE_SIZE = SmallSize(max_jobs=3, max_processors=4, max_slots=5)
+"""Size of the instances of formulation ``node``, which tells equal nodes apart."""
 LEAST_SECONDS = 0.02
 """Processor time below which a solve counts as fast as any."""
 
@@ -176,7 +178,7 @@ def drawn(
 
 def cases_of(seed: int, family: str, feature: str = "") -> Iterator[tuple[Row, Case, Mapping[str, Method]]]:
     """Yield what is compared of a seed: how rows name it, the case, and its methods."""
-    for size in (None, NODE_MODEL_SIZE):
+    for size in (None, NODE_SIZE):
         instance, slot, used, constraints = drawn(seed, family, size, feature)
         for objective, grid in product(OBJECTIVES, (slot, None) if size is None else (slot,)):
             methods = OF_NODES if size is not None else OF_TIME if grid is None else IN_SLOTS

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import permutations
 
@@ -114,24 +114,23 @@ def with_declared_limits(instance: Instance, declared: Iterable[Declaration]) ->
 
 @dataclass(frozen=True, slots=True)
 class Calendars:
-    """The calendars of jobs, by number; times are in slots, or in seconds."""
+    """The calendars of jobs, by number; times are in slots, or in seconds.
+
+    ``period`` is that after which all repeat; 0 if there are none.
+    """
 
     of_job: Mapping[int, Sequence[AllowedStarts]]
     slot: float | None
+    period: float
 
     @classmethod
     def of(cls, declared: Iterable[Declaration], instance: Instance, slot: float | None) -> Calendars:
         """Return what is declared."""
         found = [one for one in declared if isinstance(one, AllowedStarts)]
         by_job = {j: [one for one in found if one.job == job.id] for j, job in enumerate(instance.jobs)}
-        return cls(by_job, slot)
-
-    @property
-    def period(self) -> float:
-        """Period after which all calendars repeat; 0 if there are none."""
-        unit = 1.0 if self.slot is None else self.slot
-        periods = [one.calendar.period for of_job in self.of_job.values() for one in of_job]
-        return reduce(common_period, periods, unit) / unit if periods else 0.0
+        unit = 1.0 if slot is None else slot
+        periods = [one.calendar.period for of_job in by_job.values() for one in of_job]
+        return cls(by_job, slot, reduce(common_period, periods, unit) / unit if periods else 0.0)
 
     def put_off(self, job: int, start: float) -> float:
         """Return a start, not before this one, before which none is allowed."""
@@ -147,7 +146,8 @@ class LagSearch:
     """The search; ``demands[j]`` has shape ``(num_options, num_resources)``, ``durations[j]`` ``(num_options,)``.
 
     ``budgets`` are weights of options, shaped as durations, and the most that they may sum to. ``best_placed`` are the
-    number of the option and the start of each job.
+    number of the option and the start of each job; ``tried`` are options with differences, which pairs that are
+    forbidden in another order meet again.
     """
 
     demands: Sequence[FloatArray]
@@ -160,6 +160,7 @@ class LagSearch:
     budgets: Sequence[tuple[Sequence[FloatArray], float]] = ()
     best: float = math.inf
     best_placed: tuple[tuple[int, float], ...] = ()
+    tried: set[tuple[tuple[int, ...], frozenset[Difference]]] = field(default_factory=set)
 
     def run(self) -> None:
         """Try all options of all jobs."""
@@ -172,14 +173,13 @@ class LagSearch:
             return [one[[chosen[j]]] if j < len(chosen) else one for j, one in enumerate(array)]
 
         times = left(self.durations)
-        is_within = all(math.fsum(map(np.min, left(weights))) <= limit for weights, limit in self.budgets)
-        if not is_within or self._improving(times, self.differences) is None:
+        if not all(math.fsum(map(np.min, left(weights))) <= limit for weights, limit in self.budgets):
             return
         if len(chosen) == len(self.durations):
             self._resolve(chosen, [float(time) for (time,) in times], self.differences)
-            return
-        for option in range(len(self.durations[len(chosen)])):
-            self._choose((*chosen, option))
+        elif self._improving(times, self.differences) is not None:
+            for option in np.argsort(self.durations[len(chosen)], kind="stable").tolist():
+                self._choose((*chosen, option))
 
     def _improving(self, times: Sequence[FloatArray], differences: Iterable[Difference]) -> list[float] | None:
         """Return the earliest starts where each job takes one of some run times; None where they are no better.
@@ -231,8 +231,12 @@ class LagSearch:
                 return starts
         return None
 
-    def _resolve(self, chosen: Sequence[int], durations: Sequence[float], differences: Sequence[Difference]) -> None:
+    def _resolve(self, chosen: tuple[int, ...], durations: Sequence[float], differences: Sequence[Difference]) -> None:
         """Take the earliest starts if nothing is taken twice; else forbid each pair of what takes too much."""
+        key = chosen, frozenset(differences)
+        if key in self.tried:
+            return
+        self.tried.add(key)
         starts = self._improving([np.array([time]) for time in durations], differences)
         if starts is None:
             return
