@@ -4,7 +4,8 @@ With fixed options the lags, arrivals, precedences and rows of times are differe
 keep them are longest paths. Calendars put starts off further. As long as jobs take too much at some time, two of those
 that run then must not overlap: one starts when the other has ended. All such pairs are tried. Earliest starts are best
 for every regular objective, and in a schedule some pair of each conflict does not overlap (intervals each two of which
-overlap have a common point), so that no optimum is missed.
+overlap have a common point), so that no optimum is missed. Options are chosen job by job, each when those before it
+have no conflict.
 Source: delaying alternatives, B. De Reyck, W. Herroelen, European Journal of Operational Research 111 (1998).
 """
 
@@ -164,22 +165,33 @@ class LagSearch:
 
     def run(self) -> None:
         """Try all options of all jobs."""
-        self._choose(())
+        self._extend((), self.differences)
 
-    def _choose(self, chosen: tuple[int, ...]) -> None:
-        """Choose the options of the other jobs, as long as some may improve."""
+    def _extend(self, chosen: tuple[int, ...], differences: Sequence[Difference]) -> None:
+        """Forbid each pair of a conflict of the jobs whose options are chosen; without one choose the next option."""
+        key = chosen, frozenset(differences)
+        if key in self.tried:
+            return
+        self.tried.add(key)
 
         def left(array: Sequence[FloatArray]) -> list[FloatArray]:
             return [one[[chosen[j]]] if j < len(chosen) else one for j, one in enumerate(array)]
 
         times = left(self.durations)
-        if not all(math.fsum(map(np.min, left(weights))) <= limit for weights, limit in self.budgets):
+        is_within = all(math.fsum(map(np.min, left(weights))) <= limit for weights, limit in self.budgets)
+        starts = self._improving(times, differences) if is_within else None
+        if starts is None:
             return
-        if len(chosen) == len(self.durations):
-            self._resolve(chosen, [float(time) for (time,) in times], self.differences)
-        elif self._improving(times, self.differences) is not None:
+        durations = [float(time[0]) for time in times[: len(chosen)]]
+        if conflict := self._conflict(chosen, starts[: len(chosen)], durations):
+            for after in self._orders(conflict):
+                self._extend(chosen, [*differences, after])
+        elif len(chosen) < len(times):
             for option in np.argsort(self.durations[len(chosen)], kind="stable").tolist():
-                self._choose((*chosen, option))
+                self._extend((*chosen, option), differences)
+        else:
+            self.best = self.value([(j, start, start + durations[j]) for j, start in enumerate(starts)])
+            self.best_placed = tuple(zip(chosen, starts, strict=True))
 
     def _improving(self, times: Sequence[FloatArray], differences: Iterable[Difference]) -> list[float] | None:
         """Return the earliest starts where each job takes one of some run times; None where they are no better.
@@ -231,30 +243,16 @@ class LagSearch:
                 return starts
         return None
 
-    def _resolve(self, chosen: tuple[int, ...], durations: Sequence[float], differences: Sequence[Difference]) -> None:
-        """Take the earliest starts if nothing is taken twice; else forbid each pair of what takes too much."""
-        key = chosen, frozenset(differences)
-        if key in self.tried:
-            return
-        self.tried.add(key)
-        starts = self._improving([np.array([time]) for time in durations], differences)
-        if starts is None:
-            return
-        conflict = self._conflict(chosen, starts, durations)
-        if not conflict:
-            self.best = self.value([(j, start, start + durations[j]) for j, start in enumerate(starts)])
-            self.best_placed = tuple(zip(chosen, starts, strict=True))
-            return
+    @staticmethod
+    def _orders(conflict: Sequence[int | FixedDemand]) -> Iterator[Difference]:
+        """Yield every way to put one of a conflict after another."""
         for first, second in permutations(conflict, 2):
-            if isinstance(second, int):
-                after = (
-                    Difference(second, first, 0.0, plus_early=1)
-                    if isinstance(first, int)
-                    else Difference(second, None, first.end)
-                )
-                self._resolve(chosen, durations, [*differences, after])
-            elif isinstance(first, int) and second.start > 0.0:
-                self._resolve(chosen, durations, [*differences, Difference(None, first, -second.start, plus_early=1)])
+            if isinstance(second, int) and isinstance(first, int):
+                yield Difference(second, first, 0.0, plus_early=1)
+            elif isinstance(second, int) and isinstance(first, FixedDemand):
+                yield Difference(second, None, first.end)
+            elif isinstance(first, int) and isinstance(second, FixedDemand) and second.start > 0.0:
+                yield Difference(None, first, -second.start, plus_early=1)
 
     def _conflict(
         self, chosen: Sequence[int], starts: Sequence[float], durations: Sequence[float]
