@@ -1,10 +1,11 @@
-"""The compiled engine against the slow references of the tests, on 100,000 random timelines and as many lists.
+"""The compiled engine and the simulator against the slow references of the tests, on random cases.
 
 A timeline does 60 random operations next to one of plain lists, to the last bit. The lists are those of small instances
 with several features or constraints, of each scope, in slots rounded up and down and in continuous time: serial
 generation in Python makes the same schedule of a list, for each kind of cost, and of what annealing makes of it. Where
-jobs are not tied, parallel generation by random plans does so as well. Tests compare a few hundred of each by the same
-functions, which raise ``AssertionError``. Protocol: benchmarks/README.md.
+jobs are not tied, parallel generation by random plans does so as well. Simulations with node failures or preemption are
+those of a program that looks at every second. Tests compare a few of each by the same functions, which raise
+``AssertionError``. Protocol: benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -30,16 +31,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the references a
 
 from tests.rules.test_timeline_engine import NUM_OPERATIONS
 from tests.rules.test_timeline_engine import Case as TimelineCase
+from tests.simulator import test_failing as failing
+from tests.simulator import test_preemption as preempting
 from tests.solvers.search import test_growth as parallel
 from tests.solvers.search import test_list_annealing as serial
 
-TIMELINES, LIST_SEEDS = 100_000, 5_000
-BLOCKS = {"timeline": 500, "serial generation": 50, "parallel generation": 50}
+TIMELINES, LIST_SEEDS, RUN_SEEDS = 100_000, 5_000, 1_000
+BLOCKS = {"timeline": 500, "serial generation": 50, "parallel generation": 50, "failures": 100, "preemption": 100}
 """Seeds per call, by what is compared."""
 LISTS = 20
 """Lists of each problem, of which a seed has up to three."""
 PLANS = 24
 """Partial schedules that go on by a plan, of each problem."""
+FAILING, PREEMPTING = ("fcfs", "fpfs", "easy"), ("requeue", "suspend")
+"""Policies of the runs with failures, and modes of preemption of EASY."""
 LIMIT = 3600.0
 """Seconds after which a process is killed."""
 
@@ -79,16 +84,32 @@ def plans(seed: int) -> int:
     return PLANS * len(problems)
 
 
+def failures(seed: int) -> int:
+    """Compare runs with failures of nodes; return how many."""
+    for policy in FAILING:
+        failing.test_runs_are_those_of_a_simulator_that_looks_at_every_second(seed, policy)
+    return len(FAILING)
+
+
+def preemptions(seed: int) -> int:
+    """Compare runs in which jobs start anew, and are suspended, for others; return how many."""
+    for preempt in PREEMPTING:
+        preempting.test_runs_are_those_of_a_simulator_that_looks_at_every_second(seed, preempt)
+    return len(PREEMPTING)
+
+
 CASES: Mapping[str, Callable[[int], int]] = {
     "timeline": timelines,
     "serial generation": lists,
     "parallel generation": plans,
+    "failures": failures,
+    "preemption": preemptions,
 }
 
 
 def planned(options: argparse.Namespace) -> Iterator[Call]:
     """Yield the blocks of seeds."""
-    totals = (options.timelines, options.list_seeds, options.list_seeds)
+    totals = (options.timelines, *(options.list_seeds,) * 2, *(options.run_seeds,) * 2)
     for (kind, size), total in zip(BLOCKS.items(), totals, strict=True):
         for first in range(0, total, size):
             yield Call(compared, {"kind": kind, "first": first, "seeds": min(size, total - first)}, LIMIT)
@@ -105,9 +126,9 @@ def report(calls: Sequence[tuple[Call, Outcome]], command: str) -> str:
     heads = ("compared", "seeds", "cases", "seeds with a difference", "blocks that crashed")
     found = [f"- {call.argument['kind']}, {line}" for call, outcome in calls for line in outcome.get("differences", ())]
     sections = [
-        "# The engine against its references",
-        f"{code_sentence(('python',))}. A case is a timeline with {NUM_OPERATIONS} operations, a list or a partial "
-        f"schedule. Made by `{command}`; the protocol is in [../README.md](../README.md).",
+        "# The engine and the simulator against their references",
+        f"{code_sentence(('python',))}. A case is a timeline with {NUM_OPERATIONS} operations, a list, a partial "
+        f"schedule or a simulation. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         markdown(Table.of(heads, lines)),
         "## Differences",
         "\n".join(found) if found else "None.",
@@ -124,6 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=LIST_SEEDS,
         help=f"seeds of instances with up to {3 * LISTS} lists (default {LIST_SEEDS})",
     )
+    parser.add_argument("--run-seeds", type=int, default=RUN_SEEDS, help=f"seeds of simulations (default {RUN_SEEDS})")
     parser.add_argument("--report", action="store_true", help="run nothing, write the page of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="processes at a time (default 1)")
     parser.add_argument("--output", type=new_page, default=RESULTS / "engine-agreement.md", help="the page")
