@@ -91,7 +91,8 @@ def _preload() -> None:
     from coalloc.bench.methods import METHODS
     from coalloc.models.registry import FORMULATIONS
 
-    for module in {module for formulations in FORMULATIONS.values() for module in formulations.values()}:
+    modules = {module for formulations in FORMULATIONS.values() for module in formulations.values()}
+    for module in (*modules, "networkx", "scipy.stats"):  # Pyomo loads scipy.stats with whatever is the first of scipy
         importlib.import_module(module)
     nothing = Instance(Platform((Cluster("C1", (NodeGroup(1, 1.0),), 1.0),)), ())
     for name, method in METHODS.items():

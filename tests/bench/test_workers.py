@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
@@ -53,6 +55,17 @@ def test_a_call_runs_in_a_process_of_its_own(worker):
     assert first["pid"] != second["pid"] != os.getpid()
     assert first["parent"] == second["parent"] != os.getpid()
     assert first["machine"]["host"]
+
+
+def test_no_library_is_loaded_in_the_time_of_a_sample():
+    code = (
+        "import sys; from coalloc.bench.server import _preload; _preload(); before = set(sys.modules)\n"
+        "import coalloc; four = coalloc.generate('thesis-oas', seed=1, jobs=4)\n"
+        "coalloc.solve(four, slot='100%', formulation='mode')\n"
+        "print(*{name.partition('.')[0] for name in set(sys.modules) - before} & {'highspy', 'networkx', 'scipy'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "\n"
 
 
 def test_time_and_memory_are_measured(worker):
