@@ -18,7 +18,7 @@ Reading = Mapping[str, str]
 """The level of each factor, by the name of the factor."""
 
 YES, NO, OPEN = "yes", "no", "undecided"
-SERIES = 3
+SERIES = 7
 """Fewer printed numbers have no rank correlation that says anything."""
 
 
@@ -72,7 +72,7 @@ class Printed:
 
     @property
     def correlation(self) -> float:
-        """Spearman's rank correlation; nan for fewer than three numbers."""
+        """Spearman's rank correlation; nan for fewer than seven numbers."""
         if len(self.printed) < SERIES:
             return float("nan")
         from scipy.stats import spearmanr

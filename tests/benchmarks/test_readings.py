@@ -58,8 +58,8 @@ def test_agreement_with_printed_numbers():
     # |12 - 10| / 12, |5 - 10| / 10 and 0 for two zeros: (1/6 + 1/2 + 0) / 3.
     one = Printed("", (10.0, 10.0, 0.0), (12.0, 5.0, 0.0))
     assert one.error == pytest.approx((1 / 6 + 1 / 2) / 3)
-    assert Printed("", (1.0, 2.0, 3.0), (30.0, 20.0, 10.0)).correlation == pytest.approx(-1.0)
-    assert np.isnan(Printed("", (1.0, 2.0), (1.0, 2.0)).correlation)
+    assert Printed("", range(7), (70, 60, 50, 40, 30, 20, 10)).correlation == pytest.approx(-1.0)
+    assert np.isnan(Printed("", range(6), range(6)).correlation)
 
 
 def test_the_best_reading_has_the_highest_correlation_or_else_the_least_error():
@@ -70,9 +70,9 @@ def test_the_best_reading_has_the_highest_correlation_or_else_the_least_error():
 
 def test_rows_of_a_reading_are_scored_again():
     source = SOURCES[0]
-    judged = Judged([found(1.0)] * len(source.claims), [Printed("p", (1.0, 2.0, 3.0), (1.0, 2.0, 6.0))])
+    judged = Judged([found(1.0)] * len(source.claims), [Printed("p", range(1, 8), (1, 2, 3, 4, 5, 6, 14))])
     table = pd.DataFrame(list(rows_of(source, {f.name: f.levels[1] for f in source.factors}, judged)))
-    assert scores(table[table["claim"] == "p"]) == {table["reading"][0]: (1.0, pytest.approx(1 / 6, rel=1e-5))}
+    assert scores(table[table["claim"] == "p"]) == {table["reading"][0]: (1.0, pytest.approx(1 / 14, rel=1e-5))}
 
 
 def test_the_page_counts_readings_and_names_what_the_best_say():
