@@ -529,7 +529,7 @@ def lower_bound(
     >>> coalloc.lower_bound(instance, method="longest-job")
     255.0
     >>> round(coalloc.lower_bound(instance, "mean-wait"), 3)
-    33.256
+    33.278
     """
     asked = _asked(objective)
     asked.refuse(instance)

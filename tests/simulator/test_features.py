@@ -115,7 +115,7 @@ def test_a_job_is_where_it_may_be(name):
     assert {found["A"].nodes[0], found["B"].nodes[0], found["C"].nodes[0]} == {"C2/0", "C1/0"}
     assert sorted((found["A"].start, found["B"].start)) == [0.0, 20.0]
     # C waits behind B there; a package of A and B by count leaves out B, and C was not selected.
-    in_order = ("fcfs", "sjf", "bjf", "spt", "lpt", "node-list", "pas")
+    in_order = ("fcfs", "sjf", "bjf", "spt", "lpt", "node-list", "pas", "flux")
     assert found["C"].start == (20.0 if name in in_order else 0.0)
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from coalloc.engine import LONGEST_CALL, Handle, engine
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.tuning import CHOICES, FEW_JOBS, FIRST_NODES, HALF, MANY_JOBS, MOST, NODES, PRICES
+from coalloc.rules.tuning import CHOICES, FEW_JOBS, FIRST_NODES, HALF, MANY_JOBS, MOST, NODES
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.ceilings import beyond_noise, ceiling_below, mirrored_kind
@@ -46,6 +46,8 @@ MAX_WAITING, MOST_EQUAL = 2**20, 64
 """Numbers of jobs of each kind that may wait, and jobs of one kind, up to which more jobs are searched."""
 MEMORY = 64_000_000
 """Bytes in which nodes are remembered, by all threads: some half a million."""
+FIRST_SEARCH, MAX_PRICES = 500_000, 32
+"""Nodes of the first search, for what is better than the best that is known; prices that bound nodes."""
 FEWEST_LEFT = 3
 """Jobs that wait at nodes at which better prices are looked for."""
 EXCEEDED = len(ENDED)
@@ -277,7 +279,7 @@ class TreesOfThreads:
         if thread and self._memories.are_one:
             tables = self._known[0][0]
             return tables, NodePrices(self._problem, tables, self._dual_prices, thread)
-        tables = SetTables(self._problem, self._latest, PRICES, threads=self._memories.sharers)
+        tables = SetTables(self._problem, self._latest, MAX_PRICES, threads=self._memories.sharers)
         return tables, NodePrices(self._problem, tables, self._dual_prices)
 
 
@@ -318,11 +320,11 @@ def _find(incumbent: Incumbent, max_nodes: int = 2**62) -> None:
 def _run(incumbent: Incumbent) -> None:
     """Find a schedule; in the first round a better one, then refute ends."""
     is_first = incumbent.round == 0
-    _find(incumbent, NODES if is_first else 2**62)
+    _find(incumbent, FIRST_SEARCH if is_first else 2**62)
     if incumbent.best:
         with _refutation(incumbent) as refutation:
             if is_first:
-                refutation.improve(incumbent, NODES)
+                refutation.improve(incumbent, FIRST_SEARCH)
             else:
                 refutation.run(incumbent)
 
