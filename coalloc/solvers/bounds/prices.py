@@ -107,7 +107,7 @@ class Prices:
         scores = differences * np.diff(edges)
         if not scores.any():
             return False
-        is_halved = scores >= HALF * np.median(scores[scores > 0.0])
+        is_halved = scores >= np.median(scores[scores > 0.0]) / 2.0
         middles = ((edges[:-1] + edges[1:]) / 2.0)[is_halved]
         self.pricing = StartPricing(self._ways, np.sort(np.concatenate([edges, middles])))
         self.prices = np.repeat(prices, np.where(is_halved, 2, 1), axis=1)
