@@ -24,7 +24,7 @@ from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.cost_tree import CostTree
 from coalloc.solvers.search.node_prices import NodePrices
 from coalloc.solvers.search.set_tables import SetTables
-from coalloc.solvers.search.set_tree import PRICES, SetTree, takes
+from coalloc.solvers.search.set_tree import MAX_PRICES, SetTree, takes
 from coalloc.testing import brute_force_oas, small_feature_instance
 from coalloc.testing.features import small_mixed_instance
 
@@ -57,7 +57,7 @@ def searched_for_costs(criterion: Criterion, below: float) -> tuple[float, bool]
 def searched_in_engine(problem: Problem, below: float) -> tuple[float, bool]:
     """Return the least latest end below another that the tree in the engine finds, and whether it saw everything."""
     best, latest = below, min(max(problem.latest_ends), problem.horizon_in_turn, ceiling_below(problem, below))
-    tables = SetTables(problem, latest, PRICES)
+    tables = SetTables(problem, latest, MAX_PRICES)
     tree = SetTree(problem, tables, NodePrices(problem, tables, [0.0] * len(problem.jobs)), latest)
     while (ended := tree.run(10_000)[0]) == "better":
         found = tree.assignments()
