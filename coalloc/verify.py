@@ -110,7 +110,7 @@ def parsed(text: str) -> Any:
         )
     except RecursionError:
         raise BadFileError("not readable as JSON: nested too deeply") from None
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise BadFileError(f"not readable as JSON: {error}") from None
 
 
@@ -357,6 +357,8 @@ class Clock:
             raise NotProvedError("not covered: continuous time with times so late")
         self.is_slotted, self.unit = slot is not None, tick if slot is None else slot
         self.tolerance: Fraction = (len(jobs) + len(running) + 1) * tick
+        if slot is not None and slot < 10 * max(self.tolerance, TIME_TOLERANCE, TIME_PRECISION * latest):
+            raise NotProvedError("not covered: slots so short for times so late")
 
     def duration(self, seconds: Fraction) -> int:
         """Return a duration in units."""
@@ -421,8 +423,9 @@ class Problem:
         """Raise where names are not unique, or something refers to what is not there."""
         names, ids = [cluster.name for cluster in self.clusters], [job.id for job in self.jobs]
         ids += [run.job.id for run in self.running]
-        if len(set(names)) != len(names) or not self.groups or len(set(ids)) != len(ids):
-            raise BadFileError("instance: names of clusters and of jobs must be unique, and there must be nodes")
+        above = [*names, *(switch.name for switch in self.platform.switches)]
+        if len(set(above)) != len(above) or not self.groups or len(set(ids)) != len(ids):
+            raise BadFileError("instance: names of clusters, switches and jobs must be unique, and there must be nodes")
         for job in self.jobs:
             if not {lag.after for lag in job.lags} <= set(ids) or not set(job.eligible) <= set(names):
                 raise BadFileError(f"instance.jobs: job {job.id!r} refers to a job or a cluster that does not exist")
@@ -440,6 +443,8 @@ class Problem:
         for limit in self.limits:
             if limit.amounts and len(limit.amounts) != len(limit.jobs):
                 raise BadFileError("instance.limits: amounts must be one per job")
+            if len(set(limit.jobs)) != len(limit.jobs) or not set(limit.jobs) <= set(ids):
+                raise BadFileError("instance.limits: must name each job once, and only jobs that exist")
             limit.of = dict(zip(limit.jobs, limit.amounts or [Fraction(1)] * len(limit.jobs), strict=True))
 
     def _links(self) -> list[Link]:
@@ -610,7 +615,7 @@ class Problem:
         if job.level is None or not job.level.required:
             return True
         above = [{switch.name for switch in self.clusters[c].above if switch.level == job.level.name} for c in used]
-        return all(above) and len(set().union(*above)) == 1
+        return bool(set.intersection(*above))
 
 
 def _span(text: str) -> range:
@@ -1552,12 +1557,21 @@ class Verdict:
     @property
     def tolerance(self) -> Fraction:
         """Allowed excess of the objective over the bound: in continuous time no less than what rounding adds to it."""
-        size, problem = abs(self.objective or Fraction(0)), self.problem
-        if problem.clock.is_slotted:
+        size = abs(self.objective or Fraction(0))
+        if self.problem.clock.is_slotted:
             return WRITING_TOLERANCE * size
-        rates = [max(slope for _, slope, _ in of_job) for of_job in problem.exact_ramps] if problem.is_sum else []
-        units = sum(rates) / problem.clock.unit if problem.is_sum else 1
-        return max(PROOF_TOLERANCE * size, problem.clock.tolerance * units)
+        return max(PROOF_TOLERANCE * size, self.rounding)
+
+    @property
+    def rounding(self) -> Fraction:
+        """What rounding times to ticks may add to an objective."""
+        problem, units = self.problem, Fraction(1)
+        if problem.is_sum:
+            units = sum(max((slope for _, slope, _ in of_job), default=0) for of_job in problem.exact_ramps)
+            units = Fraction(units) / problem.clock.unit
+        most = problem.clock.tolerance * units
+        is_ratio = problem.objective == "mean-bounded-slowdown"
+        return max(most, PROOF_TOLERANCE * abs(self.bound or 0)) if is_ratio else most
 
     @property
     def is_optimal(self) -> bool:
@@ -1581,6 +1595,7 @@ class Verdict:
         if self.bound is None:
             lines = [f"proved: there is no schedule ({rules})"]
         else:
+            rules += "" if clock.is_slotted else f", to {problem.shown(self.rounding, 3)}"
             lines = [f"proved: no schedule has a {problem.objective} below {problem.shown(self.bound)} ({rules})"]
         if self.objective is not None:
             reached = problem.shown(self.objective)
@@ -1594,7 +1609,7 @@ class Verdict:
 
 def shown(number: Fraction | int, digits: int = 12) -> str:
     """Return a number as a text, with so many digits."""
-    return f"{float(number):.{digits}g}"
+    return f"{float(number):.{digits}g}" if abs(number) < 10**300 else "more than 1e+300"
 
 
 CERTIFICATE = record(

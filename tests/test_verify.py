@@ -326,7 +326,7 @@ def test_rounding_counts_for_each_second_of_each_job_in_a_sum():
     assert float(proves(given, claimed).tolerance) == pytest.approx(1001 * 3 * 2**-30)
 
 
-@pytest.mark.parametrize(("slot", "message"), [(10, "of a processor is taken"), (None, "times so late")])
+@pytest.mark.parametrize(("slot", "message"), [(10, "slots so short"), (None, "times so late")])
 def test_jobs_shorter_than_the_tolerance_take_their_processors(slot, message):
     # So far from 0 the tolerance of times is 32 s.
     short, late = [job(f"J{n}", 10) for n in range(60)], 10**15
@@ -335,6 +335,40 @@ def test_jobs_shorter_than_the_tolerance_take_their_processors(slot, message):
     claimed = certificate(1, PRICES, ONES | {"pieces": []}, placements=placements, slot=slot)
     with pytest.raises(NotProvedError, match=message):
         proves(given, claimed)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "arrival", "start", "slot"),
+    [(10, 10**15 + 30, 10**15 - 970, 10), (1.9e-9, 0, 0, 1e-10), (1, 1_760_000_000, 1_759_999_999.999, 0.001)],
+)
+def test_slots_are_longer_than_the_tolerance_of_times(seconds, arrival, start, slot):
+    # Rounding may take a slot, or hundreds, off an arrival or a run time.
+    given = instance(job("J", seconds, arrival=arrival), clusters=[("C1", 1)])
+    placements = [place("J", start, start + seconds, "C1/0")]
+    claimed = certificate(0, PRICES, ONES | {"pieces": []}, placements=placements, slot=slot)
+    with pytest.raises(NotProvedError, match="slots so short for times so late"):
+        proves(given, claimed)
+
+
+def test_a_job_may_be_under_either_of_nested_switches_of_its_level():
+    switches = [{"name": a, "parent": b, "bandwidth": 9.0, "level": "row"} for a, b in ("AB", ("B", "root"))]
+    given = instance(job("J", 2, level={"name": "row", "required": True}), clusters=[("C1", 1)])
+    given["platform"] |= {"switches": switches}
+    given["platform"]["clusters"][0]["switch"] = "A"
+    assert not accepts(given, certificate(None, {"rule": "infeasible"}))
+
+
+@pytest.mark.parametrize("text", ["[1e99999999999999999999]", "[0e99999999999999999999]"])
+def test_a_number_beyond_decimals_is_a_bad_file(text):
+    with pytest.raises(BadFileError, match="not readable as JSON"):
+        parsed(text)
+
+
+@pytest.mark.parametrize("names", [["J", "J"], ["K"]])
+def test_a_limit_names_jobs_that_exist_once(names):
+    given = instance(job("J", 2)) | {"limits": [{"name": "user", "jobs": names, "capacity": 1}]}
+    with pytest.raises(BadFileError, match="instance.limits: must name each job once"):
+        proves(given, certificate(1, PRICES, ONES))
 
 
 @pytest.mark.parametrize(
