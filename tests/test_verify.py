@@ -367,7 +367,7 @@ def test_a_number_beyond_decimals_is_a_bad_file(text):
 @pytest.mark.parametrize("names", [["J", "J"], ["K"]])
 def test_a_limit_names_jobs_that_exist_once(names):
     given = instance(job("J", 2)) | {"limits": [{"name": "user", "jobs": names, "capacity": 1}]}
-    with pytest.raises(BadFileError, match="instance.limits: must name each job once"):
+    with pytest.raises(BadFileError, match="must name each job once"):
         proves(given, certificate(1, PRICES, ONES))
 
 

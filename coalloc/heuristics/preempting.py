@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import add, or_, sub
 
@@ -50,7 +50,7 @@ class Preemption:
         state, lent = self._state, self._lent(head.weight)
         running = [(run._replace(taken=self._without(run.taken, run.processors & lent))) for run in self._running]
         started = [(end, self._without(taken, processors & lent)) for (end, taken), processors in self._new]
-        ends = releases(running, state.now, started)
+        ends = [*releases(running, state.now, started), *self._last_end(running, started, lent)]
         kept = reserve(head, self._room(head.weight), ends, self._allocator.choose)
         return Gap(head, self._room(-math.inf), kept, self._allocator, state)
 
@@ -77,6 +77,17 @@ class Preemption:
             tail = tuple(map(sum, zip(tail, *(run.taken[num_classes:] for run in stopped), strict=True)))
         return (*self._state.counts_of(free & ~self._lent(weight)), *tail)
 
+    def _last_end(self, running: Sequence[Running], started: Sequence[Release], lent: Processors) -> Iterator[Release]:
+        """Yield when at the latest the suspended jobs have ended, as if one after another behind all others.
+
+        Then their processors, and the memory and resources that they keep, are free.
+        """
+        if self._suspended:
+            last = max([self._state.now, *(run.estimated_end for run in running), *(end for end, _ in started)])
+            left = sum(max(0.0, run.estimated_end - run.start) for run in self._suspended)
+            kept = zip(*(run.taken[len(self._members) :] for run in self._suspended), strict=True)
+            yield last + left, (*self._state.counts_of(lent), *map(sum, kept))
+
     def _without(self, taken: Allocation, processors: Processors) -> Allocation:
         """Return what a job takes of the room besides some of its processors."""
         lost = self._state.counts_of(processors) if processors else ()
@@ -100,10 +111,18 @@ class Preemption:
         self._new.append(((end, taken), processors))
 
     def _resume(self, weight: float) -> None:
-        """Resume the suspended jobs of at least a weight whose processors are free: larger weights first."""
+        """Resume the suspended jobs of at least a weight whose processors are free: larger weights first.
+
+        None takes a processor of a suspended job of larger weight, which could not stop it.
+        """
         now = self._state.now
         for run in sorted(self._state.suspended, key=lambda run: -run.job.weight) if self._suspended else ():
-            if run in self._suspended and run.job.weight >= weight and not run.processors & ~self._free:
+            if run not in self._suspended or run.job.weight < weight:
+                continue
+            larger = reduce(
+                or_, (other.processors for other in self._suspended if other.job.weight > run.job.weight), 0
+            )
+            if not run.processors & (~self._free | larger):
                 self._suspended.remove(run)
                 self.decisions.append(Start(run.job.id))
                 self._take(run.processors, now + run.estimated_end - run.start, run.taken)

@@ -194,7 +194,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             processors=tasks.sum(axis=1),
             clusters=(tasks > 0).sum(axis=1),
             has_unmet_level=_unmet_levels(instance, placed, tasks),
-            met_saturation=met_saturation[: len(placed)],
+            met_saturation=_of_all_runs(schedule, met_saturation),
             was_killed=np.array([outcome == "killed" for outcome in column(placements, "outcome")], dtype=bool),
             interruptions=earlier.number,
             lost=earlier.lost,
@@ -208,6 +208,17 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
         finish=float(end.max()) if len(end) else instance.origin,
         num_processors=instance.platform.num_processors,
     )
+
+
+def _of_all_runs(schedule: Schedule, met_saturation: Truths) -> Truths:
+    """Return whether a placed job met saturation in any of its runs; the interrupted ones are the last of the rows."""
+    met, row_of = met_saturation[: len(schedule.placements)].copy(), {}
+    if schedule.interrupted:
+        row_of = {placement.job: row for row, placement in enumerate(schedule.placements)}
+    for run, has_met in zip(reversed(schedule.interrupted), reversed(met_saturation.tolist()), strict=False):
+        if has_met and run.job in row_of:
+            met[row_of[run.job]] = True
+    return met
 
 
 @dataclass(frozen=True, slots=True)

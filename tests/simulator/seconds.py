@@ -119,9 +119,10 @@ class EverySecond:
         return [p for p in [*self.free(), *(p for run in stopped for p in run.held)] if p not in lent]
 
     def resume(self, weight: float) -> None:
-        """Resume suspended jobs of at least a weight whose processors are free."""
+        """Resume suspended jobs of at least a weight whose processors are free, and of no suspended one of more."""
         for run in sorted(self.suspended, key=lambda run: -run.job.weight):
-            if run.job.weight >= weight and run.stopped < self.now and set(run.held) <= set(self.free()):
+            larger = {p for other in self.suspended if other.job.weight > run.job.weight for p in other.held}
+            if run.job.weight >= weight and run.stopped < self.now and set(run.held) <= set(self.free()) - larger:
                 self.suspended.remove(run)
                 gap = self.now - run.stopped
                 run.start, run.end, run.expected = self.now, run.end + gap, run.expected + gap
@@ -179,6 +180,13 @@ class EverySecond:
             if (taken := fill(head.tasks, there)) is not None:
                 shadow, extra = at, [a - b for a, b in zip(there, taken, strict=True)]
                 break
+        if extra is None and self.suspended:  # they end one after another, behind all others
+            shadow = max([self.now, *(run.expected for run in self.running)])
+            shadow += sum(max(0, run.expected - run.stopped) for run in self.suspended)
+            there = [a + b for a, b in zip(there, count(lent), strict=True)]
+            taken = fill(head.tasks, there)
+            assert taken is not None
+            extra = [a - b for a, b in zip(there, taken, strict=True)]
         extra = there if extra is None else extra
         for job in self.queue[1:]:
             taken = fill(job.tasks, room)

@@ -148,6 +148,34 @@ def test_a_suspended_job_resumes_on_its_nodes_and_ends_later_by_the_time_that_it
     assert run.series()["running_jobs"].tolist() == [1.0, 1.0, 1.0, 1.0]
 
 
+def test_a_suspended_job_does_not_resume_on_processors_of_one_of_larger_weight():
+    # B stops S2, for which S1 had stopped. At 5 s a node is free that both are to have: S2 could not stop S1 again.
+    jobs = [
+        Job("Q", 1, 5.0),
+        Job("S1", 1, 1000.0),
+        Job("S2", 2, 20.0, arrival=5.0, weight=2.0),
+        Job("B", 1, 50.0, arrival=10.0, weight=3.0),
+    ]
+    run = coalloc.simulate(Instance(pool(2), jobs), "easy", preempt="suspend")
+    assert {p.job: p.end for p in run.schedule} == {"Q": 5.0, "S1": 1070.0, "S2": 75.0, "B": 60.0}
+
+
+def test_nobody_passes_a_job_for_ever_because_others_are_suspended():
+    # H needs the node of S, which waits for B (to 40 s) and has 95 s left: it can start at 135 s at the latest. P0, of
+    # 1,000 s, would be over behind that.
+    jobs = [
+        Job("Y", 1, 50.0, weight=3.0),
+        Job("Z", 1, 20.0, weight=3.0),
+        Job("S", 1, 100.0, weight=2.0),
+        Job("B", 1, 35.0, arrival=5.0, weight=3.0),
+        Job("H", 3, 10.0, arrival=6.0, weight=2.0),
+        Job("P0", 1, 1000.0, arrival=7.0, weight=2.0),
+    ]
+    run = coalloc.simulate(Instance(pool(3), jobs), "easy", preempt="suspend")
+    assert run.schedule["H"].start == 135.0
+    assert run.schedule["P0"].start == 145.0
+
+
 def test_the_time_limit_of_a_suspended_job_does_not_go_on():
     # A may run for 50 s: 10 s before its suspension, and 40 s after 30 s.
     run = coalloc.simulate(suspension(estimate=50.0), "easy", preempt="suspend", kill=True)
@@ -204,6 +232,23 @@ def test_suspensions_go_with_memory_links_and_branches(seed):
         for one in (branch, simulation):
             one.run()
             assert one.result().schedule == whole.schedule
+
+
+def test_a_job_met_saturation_in_whichever_run():
+    # A and D saturate the links until 5 s; A resumes alone, and B takes no link: two of three jobs met saturation.
+    clusters = [Cluster(f"C{k}", [NodeGroup(2, power=1.0)], link_bandwidth=50.0) for k in (1, 2)]
+    jobs = [
+        Job("A", 2, 100.0, task_bandwidth=40.0, processing_share=0.5),
+        Job("D", 2, 5.0, task_bandwidth=40.0, processing_share=0.5),
+        Job("B", 1, 20.0, arrival=5.0),
+    ]
+    simulation = coalloc.Simulation(Instance(Platform(clusters), jobs))
+    simulation.step([Start("A", nodes=("C1/0", "C2/0")), Start("D", nodes=("C1/1", "C2/1"))])
+    simulation.step([Preempt("A", suspend=True), Start("B", nodes=("C1/0",))])
+    while len(simulation.state.running):
+        simulation.step([])
+    simulation.step([Start("A")])
+    assert simulation.result().metrics["saturated_share"] == pytest.approx(2 / 3)
 
 
 def test_a_caller_suspends_and_resumes():

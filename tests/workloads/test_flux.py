@@ -227,6 +227,7 @@ JOBS_WITH_ERRORS = {
     "jobs[0]: t_run must be known for a job of state RUN": ran(1, state="RUN", start=""),
     "jobs[0]: t_cleanup must be known for a job of state INACTIVE": ran(1, end=""),
     "jobs[0]: name must be without control or format characters, got 'a\\nb'": ran(1, name="a\nb"),
+    "jobs[0]: jobs must be a list of jobs, got '5'": ran(1, jobs=5),
 }
 
 
@@ -310,6 +311,8 @@ CONFIGS_WITH_ERRORS = {
     "queues: must be an object, got 3": "queues = 3",
     "queues.a: must be an object, got 3": "queues.a = 3",
     "queues.a.parent: must be a queue, got 'b'": '[queues.a]\nparent = "b"',
+    "queues.a.parent: must be a queue, got": "[queues.a]\nparent = [1]",
+    "queues.a.requires: must be properties of the resources, got": "[queues.a]\nrequires = [[1]]",
     "queues.a.requires: must be a list, got 'b'": '[queues.a]\nrequires = "b"',
     "queues.a.requires: must be properties of the resources, got 'batc' (did you mean 'batch'?)": (
         '[queues.a]\nrequires = ["batc"]'
@@ -326,6 +329,11 @@ def test_a_malformed_configuration_is_one_line(read, sentence):
         read(ran(1), config=CONFIGS_WITH_ERRORS[sentence])
     assert sentence in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_job_stands_once(read):
+    with pytest.raises(InstanceError, match=r"jobs\[1\]: id must be unique, but 1 stands twice"):
+        read(ran(1), ran(1))
 
 
 def test_a_listing_without_jobs_is_one_line(read):

@@ -84,10 +84,14 @@ def missing_keys(jobs: Sequence[object]) -> list[str]:
 
 def records(jobs: Sequence[object], unit: Unit, notes: Counter[str]) -> Iterator[RecordLine]:
     """Yield the record of each job; ``notes`` counts what records do not state."""
+    ids = set[int]()
     for number, job in enumerate(jobs):
         place = f"jobs[{number}]"
         try:
             read = _read(job, notes)
+            if read.id in ids:
+                raise LineError(f"id must be unique, but {read.id} stands twice")
+            ids.add(read.id)
             yield RecordLine(place, _record(read, unit), _fields(read))
         except LineError as error:
             yield RecordLine(place, Fault(place, str(error)), {})
@@ -105,8 +109,11 @@ def _read(job: object, notes: Counter[str]) -> FluxJob:
     if not read.name.isprintable():
         raise FieldError("name", "without control or format characters", read.name)
     hosts("nodelist", read.nodelist or "")
+    inside = job.get("jobs", [])
+    if not isinstance(inside, list):
+        raise FieldError("jobs", "a list of jobs", str(inside))
     notes["urgencies other than 16, which are for a queue order"] += read.urgency != USUAL_URGENCY
-    notes["jobs inside of jobs (flux jobs --recursive), left out"] += len(job.get("jobs", ()))
+    notes["jobs inside of jobs (flux jobs --recursive), left out"] += len(inside)
     return read
 
 

@@ -306,12 +306,12 @@ def _add_queue(site: SlurmSite, queues: Mapping[str, Any], name: str, policy: Ma
     """Add a queue: the nodes with what it requires, and the longest walltime; a virtual queue has those of another."""
     queue, path = _of(queues, name, dict, "queues."), f"queues.{name}."
     parent = queue.get("parent", name)
-    if parent not in queues:
+    if not isinstance(parent, str) or parent not in queues:
         raise _FieldError(f"{path}parent", f"must be a queue, got {shown(parent)}")
     above = _of(queues, parent, dict, "queues.")
     requires = _of(above, "requires", list, f"queues.{parent}.") if "requires" in above else []
     known = {feature for node in site.nodes.values() for feature in node.features}
-    unknown = next((feature for feature in requires if feature not in known), None)
+    unknown = next((one for one in requires if not isinstance(one, str) or one not in known), None)
     if unknown is not None:
         hint = nearest(str(unknown), known)
         raise _FieldError(f"{path}requires", f"must be properties of the resources, got {shown(unknown)}{hint}")
