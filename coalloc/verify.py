@@ -1564,14 +1564,14 @@ class Verdict:
 
     @property
     def rounding(self) -> Fraction:
-        """What rounding times to ticks may add to an objective."""
-        problem, units = self.problem, Fraction(1)
+        """The most that rounding times to ticks may add to an objective."""
+        problem, units, bound = self.problem, Fraction(1), self.bound or Fraction(0)
         if problem.is_sum:
-            units = sum(max((slope for _, slope, _ in of_job), default=0) for of_job in problem.exact_ramps)
-            units = Fraction(units) / problem.clock.unit
+            rates = [max((slope for _, slope, _ in of_job), default=Fraction(0)) for of_job in problem.exact_ramps]
+            units = sum(rates, Fraction(0)) / problem.clock.unit
         most = problem.clock.tolerance * units
         is_ratio = problem.objective == "mean-bounded-slowdown"
-        return max(most, PROOF_TOLERANCE * abs(self.bound or 0)) if is_ratio else most
+        return max(most, PROOF_TOLERANCE * max(bound, -bound)) if is_ratio else most
 
     @property
     def is_optimal(self) -> bool:
@@ -1609,7 +1609,7 @@ class Verdict:
 
 def shown(number: Fraction | int, digits: int = 12) -> str:
     """Return a number as a text, with so many digits."""
-    return f"{float(number):.{digits}g}" if abs(number) < 10**300 else "more than 1e+300"
+    return f"{float(number):.{digits}g}" if -(10**300) < number < 10**300 else "more than 1e+300"
 
 
 CERTIFICATE = record(
