@@ -21,7 +21,7 @@ from coalloc.schedule import Failure
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.decisions import Preempt, Start, Wake, shown
 from coalloc.simulator.engine import PolicyError, Position
-from coalloc.simulator.policy import INTERRUPTED, ChoosesShapes, Copying, Policy, State
+from coalloc.simulator.policy import INTERRUPTED, SUSPENSION, ChoosesShapes, Copying, Policy, State, knows_suspension
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import RUNNABLE, Broker
 from coalloc.simulator.simulation import engine_for, refuse_policy, result_of
@@ -45,7 +45,7 @@ class ByHand:
     scope: Scope
     shares_nodes: bool = True
     chooses_shapes: bool = True
-    supported_features: frozenset[str] = INTERRUPTED
+    supported_features: frozenset[str] = INTERRUPTED | {SUSPENSION}
 
     def decide(self, _: State) -> list[Start | Wake]:
         """Start nothing."""
@@ -540,6 +540,8 @@ class Simulation:
                 f"branch: policy {name!r} has scope {policy.scope!r}, but the simulation has {self.state.scope!r}"
             )
         refuse_policy(self._given, policy, name, has_failures=bool(self._rules["failures"]))
+        if self.state.suspended and not knows_suspension(policy):
+            raise UnsupportedFeature(f"branch to policy {name!r}", [SUSPENSION], of="run")
         return policy
 
     def _refuse_broken(self) -> None:

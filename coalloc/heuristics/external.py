@@ -24,7 +24,7 @@ from coalloc.instance import CoallocError, Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import RuleName
 from coalloc.simulator.decisions import Preempt, Start, Wake
-from coalloc.simulator.policy import INTERRUPTED, Running, State
+from coalloc.simulator.policy import INTERRUPTED, SUSPENSION, Running, State
 
 PROTOCOL = 1
 """Version of the messages."""
@@ -90,7 +90,7 @@ class ExternalPolicy:
     555.0
     """
 
-    supported_features: ClassVar[frozenset[str]] = INTERRUPTED
+    supported_features: ClassVar[frozenset[str]] = INTERRUPTED | {SUSPENSION}
     command: str | Sequence[str]
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"

@@ -35,7 +35,7 @@ from coalloc.simulator.interruption import Interrupts, noted_interrupts
 from coalloc.simulator.node_sharing import refuse_unshared, sharing_of, user_changes
 from coalloc.simulator.occupancy import refuse_too_large, refuse_unplaceable
 from coalloc.simulator.outlook import Reserved, Shutting
-from coalloc.simulator.policy import Policy, Running, StatesRules, as_described
+from coalloc.simulator.policy import Policy, Running, StatesRules, as_described, knows_suspension
 from coalloc.simulator.pool_run import ALL, PoolRun
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, SlowdownSource
@@ -556,7 +556,9 @@ class Engine:
         """Let a job stand still, and record its run."""
         if self._failures or site.outlook or site.power:
             raise DecisionError("node failures, windows, reservations and power states do not support suspension")
-        if not site.can_suspend:
+        if not knows_suspension(site.policy):
+            raise DecisionError("a policy that suspends jobs must list 'suspension' in its supported_features")
+        if not site.keeps_memory:
             raise DecisionError("a policy that suspends jobs must have suspends = True where jobs require memory")
         now, running = self._clock.now, self._running.pop(index)
         self._note(self._suspended, index, site, running, now)

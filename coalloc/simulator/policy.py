@@ -44,6 +44,9 @@ ENFORCED = frozenset(
 INTERRUPTED = ENFORCED | {"failures"}
 """The same, and failures of nodes: only for policies that list them, because jobs arrive again."""
 
+SUSPENSION = "suspension"
+"""Feature that policies list that decide while jobs are suspended; those with ``suspends`` need not."""
+
 Item = TypeVar("Item")
 
 
@@ -614,6 +617,16 @@ class Suspending(Protocol):
         """Whether it does; then runs with failures of nodes are refused before work begins."""
 
 
+def suspends(policy: object) -> bool:
+    """Return whether a policy says that it suspends running jobs."""
+    return isinstance(policy, Suspending) and policy.suspends
+
+
+def knows_suspension(policy: object) -> bool:
+    """Return whether a policy decides while jobs are suspended: it says that it suspends jobs, or lists the feature."""
+    return suspends(policy) or (isinstance(policy, ListsFeatures) and SUSPENSION in policy.supported_features)
+
+
 @runtime_checkable
 class NeedsMemory(Protocol):
     """A policy that decides by memory: it says which option asks for that of all nodes and jobs, nothing if none."""
@@ -634,6 +647,7 @@ class Tallies(Protocol):
 __all__ = [
     "ENFORCED",
     "INTERRUPTED",
+    "SUSPENSION",
     "Arriving",
     "Beginning",
     "ChoosesShapes",
@@ -655,6 +669,8 @@ __all__ = [
     "View",
     "Wake",
     "as_described",
+    "knows_suspension",
+    "suspends",
 ]
 
 _described = copying(Job, base_time="estimate")

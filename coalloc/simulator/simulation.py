@@ -30,8 +30,8 @@ from coalloc.simulator.policy import (
     Preempting,
     SaysWhy,
     SharesNodes,
-    Suspending,
     Tallies,
+    suspends,
 )
 from coalloc.simulator.pool_run import HeldProcessors
 from coalloc.simulator.processors import Processors, intervals_of
@@ -68,6 +68,8 @@ def engine_for(
     refuse_policy(instance, policy, name, has_failures=bool(failures))
     router = policy if isinstance(policy, Broker) else None
     parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
+    for part in parts:
+        _refuse_preemption(instance, part.policy, part.name or name, has_failures=bool(failures))
     chooses = isinstance(policy, ChoosesShapes) and policy.chooses_shapes
     with nullcontext() if chooses else _blaming_first_shapes(instance, name):
         seen = instance if chooses else _in_first_shapes(instance)
@@ -93,14 +95,19 @@ def refuse_policy(instance: Instance, policy: Policy | Broker, name: str, *, has
     refuse_unsupported(instance, f"simulate with policy {name!r}", supported, why)
     if instance.shares_nodes:
         refuse_unsupported(instance, "simulate with time-shared nodes", ON_SHARED_NODES)
-    if isinstance(policy, Preempting) and policy.preempts:
-        refuse_unsupported(instance, f"simulate with preemption by policy {name!r}", WITH_PREEMPTION)
-    if has_failures and isinstance(policy, Suspending) and policy.suspends:
-        raise UnsupportedFeature(f"simulate with suspension by policy {name!r}", [FAILURES], of="run")
+    _refuse_preemption(instance, policy, name, has_failures=has_failures)
     if has_failures:
         refuse_failures(instance, supported, f"simulate with policy {name!r}")
     if isinstance(policy, NeedsMemory) and policy.needs_memory:
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
+
+
+def _refuse_preemption(instance: Instance, policy: Policy | Broker, name: str, *, has_failures: bool) -> None:
+    """Raise where a policy stops running jobs, and an instance or failures do not go with that."""
+    if isinstance(policy, Preempting) and policy.preempts:
+        refuse_unsupported(instance, f"simulate with preemption by policy {name!r}", WITH_PREEMPTION)
+    if has_failures and suspends(policy):
+        raise UnsupportedFeature(f"simulate with suspension by policy {name!r}", [FAILURES], of="run")
 
 
 def result_of(

@@ -43,9 +43,9 @@ from coalloc.simulator.policy import (
     Policy,
     Running,
     State,
-    Suspending,
     View,
     as_described,
+    suspends,
 )
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.site_power import SitePower
@@ -120,8 +120,9 @@ class Site:
         Number of waiting jobs.
     has_jobs : bool
         Whether jobs wait or are suspended.
-    can_suspend : bool
-        Whether jobs can be suspended: none requires memory, or the policy declares ``suspends``.
+    keeps_memory : bool
+        Whether it is known what is free of memory while jobs are suspended: none requires any, or the policy has
+        ``suspends``.
     is_up : bool
         Whether jobs can start: the site is not starting up.
 
@@ -178,10 +179,9 @@ class Site:
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
         scope = self.policy.scope
-        keeps = isinstance(self.policy, Suspending) and self.policy.suspends
+        keeps = suspends(self.policy)
         has_limits = any(group.memory is not None for cluster in platform.clusters for group in cluster.nodes)
-        self.can_suspend = keeps or not (task_memory and has_limits)
-        """Whether what is free of memory is known where suspended jobs keep theirs."""
+        self.keeps_memory = keeps or not (task_memory and has_limits)
         task_memory = math.inf if keeps and task_memory else task_memory
         chosen = _chosen(platform, partition)
         is_whole = chosen == list(range(len(platform.clusters)))

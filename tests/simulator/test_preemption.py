@@ -7,7 +7,8 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, UnsupportedFeature, Window
-from coalloc.extend import Preempt, Start
+from coalloc.extend import Preempt, Start, policy_named
+from coalloc.grid import Partition
 from coalloc.results import Failure, InterruptedRun
 from tests.simulator.seconds import EverySecond
 from tests.simulator.test_failing import found_by_simulation, pool, random_case
@@ -276,6 +277,38 @@ def test_a_job_does_not_resume_on_processors_of_others():
     simulation.step([Preempt("A", suspend=True), "B"])
     with pytest.raises(CoallocError, match="the policy resumed job 'A', whose processors another job holds"):
         simulation.step("A")
+
+
+@pytest.mark.parametrize("name", ["conservative", "mesd", "fcfs"])
+def test_policies_that_do_not_know_suspension_do_not_meet_it(name):
+    jobs = [Job("A", 1, 10.0), Job("C", 2, 5.0, arrival=6.0)]
+    instance = Instance(pool(2), jobs)
+    simulation = coalloc.Simulation(instance, name)
+    simulation.step()
+    with pytest.raises(CoallocError, match="must list 'suspension' in its supported_features"):
+        simulation.step([Preempt("A", suspend=True)])
+    by_hand = coalloc.Simulation(instance)
+    by_hand.step("A")
+    by_hand.step([Preempt("A", suspend=True), "C"])
+    with pytest.raises(UnsupportedFeature, match=rf"branch to policy '{name}'.*suspension"):
+        by_hand.branch(name)
+
+
+def test_what_does_not_go_with_preemption_is_refused_of_a_part_of_a_broker():
+    class One:
+        scope = "cluster"
+        supported_features = frozenset({"unavailable"})
+
+        def partitions(self, platform):
+            return [Partition(policy_named("easy", {"preempt": "suspend"}), ("C1",), "C1")]
+
+        def route(self, sites, job):
+            return sites[0]
+
+    windows = [Window("C1", 500.0, 600.0, group=0, processors=1)]
+    platform = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=125.0)], unavailable=windows)
+    with pytest.raises(UnsupportedFeature, match=r"preemption by policy 'C1'.*unavailable"):
+        coalloc.simulate(Instance(platform, [Job("A", 1, 10.0)]), One())
 
 
 def test_what_does_not_go_with_suspension_is_refused():
