@@ -17,30 +17,31 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / folder) for folder in ("thesis", "cisne", "grid")]
+sys.path.insert(0, str(Path(__file__).resolve().parent / "thesis"))  # each source has scripts of its own
+sys.path.insert(0, str(Path(__file__).resolve().parent / "cisne"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "grid"))
 
-import readings_das2  # noqa: E402
-import scenarios  # noqa: E402
-import sharing_claims  # noqa: E402
-import standing  # noqa: E402
-import verdicts  # noqa: E402
-import workloads  # noqa: E402
-from pcbe_slices import FCFS, HEURISTICS, PCBE  # noqa: E402
-from pcbe_values import METERS, SCALED, policy_of  # noqa: E402
-from readings_design import Claim, Factor, Judged, Printed, Reading  # noqa: E402
+import readings_das2
+import scenarios
+import sharing_claims
+import standing
+import verdicts
+import workloads
+from pcbe_slices import FCFS, HEURISTICS, PCBE
+from pcbe_values import METERS, SCALED, policy_of
+from readings_design import Claim, Factor, Judged, Printed, Reading
 
-import coalloc  # noqa: E402
-from coalloc.bench.calls import Call  # noqa: E402
-from coalloc.bench.outcomes import Row, is_failed  # noqa: E402
-from coalloc.bench.running import outcomes_of, run_calls  # noqa: E402
-from coalloc.bench.workers import LocalWorkers  # noqa: E402
-from coalloc.instance import CoallocError, Instance  # noqa: E402
-from coalloc.measures.intervals import ConfidenceInterval, mean_interval, statistic_interval  # noqa: E402
-from coalloc.measures.sharing import dedicated  # noqa: E402
-from coalloc.measures.stability import RUN_METRICS, makespan_ratio  # noqa: E402
-from coalloc.rules.brokering import STRATEGIES  # noqa: E402
-from coalloc.studies.interruption import Interrupted  # noqa: E402
+import coalloc
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Row, is_failed
+from coalloc.bench.running import outcomes_of, run_calls
+from coalloc.bench.workers import LocalWorkers
+from coalloc.instance import CoallocError, Instance
+from coalloc.measures.intervals import ConfidenceInterval, mean_interval, statistic_interval
+from coalloc.measures.sharing import dedicated
+from coalloc.measures.stability import RUN_METRICS, makespan_ratio
+from coalloc.rules.brokering import STRATEGIES
+from coalloc.studies.interruption import Interrupted
 
 TIME_LIMIT = 1800.0
 """Seconds after which a sample is killed: far more than any takes."""
@@ -364,7 +365,7 @@ def estimated(instance: Instance, estimates: str, seed: int) -> Instance:
 def committed_cisne(reading: Reading) -> pd.DataFrame | None:
     """Return the committed runs of the study of Table 1 where the reading is that of the study."""
     is_ours = (reading["run times"], reading["estimates"]) == ("by model", "exact estimates")
-    return pd.read_csv(HERE / "cisne" / "results" / "scenarios.csv") if is_ours else None
+    return pd.read_csv(Path(__file__).with_name("cisne") / "results" / "scenarios.csv") if is_ours else None
 
 
 def judge_cisne(reading: Reading, place: Place, seeds: int) -> Judged:
