@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from operator import sub
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from coalloc.heuristics.over_time import Filling
-from coalloc.instance import Job
+from coalloc.heuristics.queued import Queued
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Choose, RuleName
 from coalloc.rules.orders import Order, is_fixed
-from coalloc.rules.queues import QueueRules, WaitingJobs, waiting_jobs
+from coalloc.rules.queues import QueueRules, waiting_jobs
 from coalloc.simulator.policy import INTERRUPTED, Start, State
 
 
 @dataclass(slots=True)
-class ListPolicy:
+class ListPolicy(Queued):
     """List scheduling: start jobs in a configurable order; stop at or skip jobs that do not fit.
 
     At every pass the queue is ordered, and jobs start from its head, each on the allocation of the rule, up to the
@@ -42,9 +41,7 @@ class ListPolicy:
     skip: bool = False
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
-    _run: object = field(init=False, default=None)
     _has_closings: bool = field(init=False, default=False)
-    _waiting: WaitingJobs = field(init=False)
 
     @property
     def queue_rules(self) -> QueueRules | None:
@@ -55,17 +52,6 @@ class ListPolicy:
         """Forget the run before."""
         self._run, self._has_closings = state.run, state.has_closings
         self._waiting = waiting_jobs(self.queue_order, state.allocator(self.allocation).least_time)
-
-    def left(self, _: State, __: Job) -> None:
-        """Take the queue in anew."""
-        self._waiting.clear()
-
-    def copy(self) -> Self:
-        """Return a policy of its own with the same order of the queue."""
-        twin = copy(self)
-        if self._run is not None:
-            twin._waiting = self._waiting.copied()
-        return twin
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now."""

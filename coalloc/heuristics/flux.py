@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 from coalloc.documents.values import Count
 from coalloc.heuristics.over_time import timeline_of
-from coalloc.instance import Job
+from coalloc.heuristics.queued import Queued
 from coalloc.problem.allocation import Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.orders import Order
-from coalloc.rules.queues import WaitingJobs, waiting_jobs
+from coalloc.rules.queues import waiting_jobs
 from coalloc.rules.reservations import Span, earliest, fitting
 from coalloc.simulator.policy import INTERRUPTED, Start, State
 
@@ -22,7 +21,7 @@ QueuePolicy = Literal["fcfs", "easy", "hybrid", "conservative"]
 
 
 @dataclass(slots=True)
-class Flux:
+class Flux(Queued):
     """Flux (Fluxion): queue policies FCFS, EASY, hybrid and conservative, planned anew at every event.
 
     1. A cycle looks at the first ``queue_depth`` waiting jobs, in the order of the queue. Each starts if the rule gives
@@ -69,8 +68,6 @@ class Flux:
     queue_order: Order = "fcfs"
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
-    _run: object = field(init=False, default=None)
-    _waiting: WaitingJobs = field(init=False)
     _allocator: Allocator = field(init=False)
 
     @property
@@ -83,17 +80,6 @@ class Flux:
         """Forget the run before."""
         self._run, self._allocator = state.run, state.allocator(self.allocation)
         self._waiting = waiting_jobs(self.queue_order, self._allocator.least_time)
-
-    def left(self, _: State, __: Job) -> None:
-        """Take the queue in anew."""
-        self._waiting.clear()
-
-    def copy(self) -> Self:
-        """Return a policy of its own with the same order of the queue."""
-        twin = copy(self)
-        if self._run is not None:
-            twin._waiting = self._waiting.copied()
-        return twin
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now: those of as many cycles as start some."""

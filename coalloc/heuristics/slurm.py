@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Annotated, ClassVar, Protocol, Self
+from typing import Annotated, ClassVar, Protocol
 
 from pydantic import Field
 
 from coalloc.documents.values import Count, NonNegative, Positive, PositiveSeconds
 from coalloc.heuristics.classics import less
 from coalloc.heuristics.over_time import Filling
+from coalloc.heuristics.queued import Queued
 from coalloc.instance import Job
 from coalloc.problem.allocation import Allocation, Scope
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.orders import Order
-from coalloc.rules.queues import WaitingJobs, waiting_jobs
+from coalloc.rules.queues import waiting_jobs
 from coalloc.rules.reservations import earliest
 from coalloc.rules.timeline import Timeline
 from coalloc.simulator.policy import INTERRUPTED, Start, State, Wake
@@ -54,7 +54,7 @@ class Free:
 
 
 @dataclass(slots=True)
-class Slurm:
+class Slurm(Queued):
     """Slurm: strictly by priority at every event, conservative backfilling at intervals.
 
     1. Main scheduler, at every pass: jobs start in the order of the queue. Once one does not fit, no job behind it in
@@ -114,8 +114,6 @@ class Slurm:
     bf_max_job_user: Limit = 0
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
-    _run: object = field(init=False, default=None)
-    _waiting: WaitingJobs = field(init=False)
     _allocator: Allocator = field(init=False)
     _planner: Allocator = field(init=False)
     """The same rule, with times rounded up to the resolution."""
@@ -129,17 +127,6 @@ class Slurm:
             time=lambda job, counts: self._rounded(allocator.time(job, counts)),
             least_time=lambda job: self._rounded(allocator.least_time(job)),
         )
-
-    def left(self, _: State, __: Job) -> None:
-        """Take the queue in anew."""
-        self._waiting.clear()
-
-    def copy(self) -> Self:
-        """Return a policy of its own with the same order of the queue."""
-        twin = copy(self)
-        if self._run is not None:
-            twin._waiting = self._waiting.copied()
-        return twin
 
     def decide(self, state: State) -> list[Start | Wake]:
         """Return the jobs that start by priority and, where it is time, beside these; and when it is time next."""
