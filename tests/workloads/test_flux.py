@@ -317,6 +317,7 @@ CONFIGS_WITH_ERRORS = {
     "queues.a.requires: must be properties of the resources, got 'batc' (did you mean 'batch'?)": (
         '[queues.a]\nrequires = ["batc"]'
     ),
+    "policy.limits.duration: must be a duration such as 30m or 8h, got 5": "policy.limits.duration = 5",
     "queues.a.policy.limits.duration: must be a duration such as 30m or 8h, got '2 h'": (
         '[queues.a]\npolicy.limits.duration = "2 h"'
     ),

@@ -287,6 +287,7 @@ def _add_configuration(found: FluxResources, path: str) -> None:
     document, _ = load_toml(path)
     try:
         policy = _table(document, "policy", "")
+        _stated_limit(policy, "policy.")  # checked where there are no queues as well
         queues = _table(document, "queues", "")
         for name in queues:
             _add_queue(found.site, queues, name, policy)
