@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "thesis"))  # each source has scripts of its own
-sys.path.insert(0, str(Path(__file__).resolve().parent / "cisne"))
 sys.path.insert(0, str(Path(__file__).resolve().parent / "grid"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "cisne"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "thesis"))  # each source has scripts of its own
 
 import readings_das2
 import scenarios
