@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from operator import le, sub
 from typing import NamedTuple
 
@@ -78,23 +79,31 @@ class LinkSets:
     """The sets of a suffix of a problem that fit together."""
 
     def __init__(self, problem: Problem, suffix: ReleaseSuffix) -> None:
-        self._suffix = suffix
-        contended = problem.contended_resources
-        limits = [problem.allocations.limits[k] for k in contended]
+        self._problem, self._suffix = problem, suffix
+        limits = [problem.allocations.limits[k] for k in problem.contended_resources]
         left = tuple(limit + SUBTRACTION_NOISE * max(1.0, limit) for limit in limits)
         self._empty = LeftRoom(problem.capacities, left)
-        self._choices = [
+        self._is_running = [number < 0 for number in suffix.numbers]
+
+    @cached_property
+    def _choices(self) -> list[list[list[Demand]]]:
+        """For each job and level the modes that are no slower."""
+        problem, contended = self._problem, self._problem.contended_resources
+        return [
             [
                 _choices(problem, number, duration, contended) if number >= 0 else [_held(problem, ~number, contended)]
                 for duration in job.durations
             ]
-            for job, number in zip(suffix.jobs, suffix.numbers, strict=True)
+            for job, number in zip(self._suffix.jobs, self._suffix.numbers, strict=True)
         ]
-        self._least_tasks = [
+
+    @cached_property
+    def _least_tasks(self) -> list[list[int]]:
+        """For each job and level the tasks of the mode that has fewest."""
+        return [
             [min([sum(allocation) for allocation, _ in choices], default=0) for choices in of_job]
             for of_job in self._choices
         ]
-        self._is_running = [number < 0 for number in suffix.numbers]
 
     def fits(self, members: Sequence[Member]) -> bool:
         """Return whether the members fit together; True as well where too many allocations would have to be tried."""
@@ -103,8 +112,10 @@ class LinkSets:
     @property
     def are_many(self) -> bool:
         """Whether listing them takes seconds, or is not tried."""
-        most_choices = max((len(of_level) for of_job in self._choices for of_level in of_job), default=0)
-        return self._count_by_tasks() * most_choices >= ENTRIES
+        number = self._count_by_tasks()
+        if number > ENTRIES:
+            return True
+        return number * max((len(of_level) for of_job in self._choices for of_level in of_job), default=0) >= ENTRIES
 
     def listed(self, deadline: float, most: int | None = None) -> list[tuple[Member, ...]] | None:
         """Return every set that fits; None where they are more than ``most`` (``LISTED``) or time is up."""
@@ -143,12 +154,14 @@ class LinkSets:
         )
 
     def _count_by_tasks(self) -> int:
-        """Return how many sets have no more tasks than there are processors."""
+        """Return how many sets have no more tasks than there are processors: all, or more than ``ENTRIES``."""
         ways = [1] + [0] * sum(self._empty.free)
-        for j, of_job in enumerate(self._choices):
+        for j, job in enumerate(self._suffix.jobs):
             tasks = self._tasks(j)
             for total in range(len(ways) - 1, tasks - 1, -1):
-                ways[total] += len(of_job) * ways[total - tasks]
+                ways[total] += len(job.durations) * ways[total - tasks]
+            if sum(ways) > ENTRIES:
+                break
         return sum(ways)
 
     def _tasks(self, j: int) -> int:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Problem, discretise
+from coalloc.rules.tuning import ENTRIES
 from coalloc.solvers.bounds import link_sets
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
 from coalloc.solvers.bounds.link_sets import LinkSets, SetList, may_check
@@ -47,6 +48,16 @@ def test_processors_would_hold_what_links_do_not() -> None:
         ((0, 0), (1, 0)),
         ((1, 0),),
     ]
+
+
+def test_sets_that_are_too_many_are_seen_without_a_look_at_modes() -> None:
+    problem = two_clusters(10.0, *(Job(f"J{i}", 1, 10.0 + i) for i in range(200)))
+    suffix = first_suffix(problem)
+    sets = LinkSets(problem, suffix)
+    assert sets.are_many
+    assert sets.listed(math.inf) is None
+    assert "_choices" not in vars(sets)
+    assert sets._count_by_tasks() < 2 * ENTRIES  # of some 66 million
 
 
 def test_jobs_that_saturate_a_link_together_take_turns() -> None:
