@@ -18,6 +18,10 @@ typedef struct {
 
 void filling_place(filling *made, arena *in, const problem *p);
 
+/* Return what is usable of what is left of a limit: adding and taking away loads may lose a share of it in floating
+   point, as in coalloc.rules.profile. */
+static inline double usable(double left, double limit) { return later(0.0, left) + 1e-12 * later(1.0, limit); }
+
 /* Look for the preferred allocation of a member in a rule; return whether there is one: it is in `made`. */
 bool filling_find(
     const problem *p, filling *made, int64_t member, int64_t rule, const int64_t *free, const double *left);

@@ -1,8 +1,5 @@
 #include "growth.h"
 
-/* Share of a limit that adding and taking away loads may lose: as in coalloc.rules.profile. */
-#define SUBTRACTION_NOISE 1e-12
-
 /* More room than memory has. */
 static const double MOST_BYTES = 1e15;
 
@@ -75,8 +72,7 @@ static void pop(schedule *s) {
 
 /* Note what is left of each contended resource. */
 static void set_left(const problem *p, const schedule *s, double *left) {
-    for (int64_t k = 0; k < p->num_loads; k++)
-        left[k] = later(0.0, p->limits[k] - s->used[k]) + SUBTRACTION_NOISE * later(1.0, p->limits[k]);
+    for (int64_t k = 0; k < p->num_loads; k++) left[k] = usable(p->limits[k] - s->used[k], p->limits[k]);
 }
 
 /* Return what a job that has started asks of a contended resource. */

@@ -19,7 +19,8 @@ typedef struct {
 struct naming {
     int64_t num_classes, num_takes, num_steps, done, num_taken, size, room;
     bits *classes;
-    int64_t *class_of, *counts, *held_class, *steps, *begins;
+    const int64_t *class_of, *counts, *held_class, *steps;
+    int64_t *begins;
     interval *held, *taken;
     arena kept;
 };
@@ -138,11 +139,11 @@ int64_t naming_read(
 
 static void lay_out(naming *n, int64_t num_held, const int64_t *capacities) {
     n->classes = PLACE(&n->kept, n->num_classes, bits);
-    n->class_of = PLACE(&n->kept, n->num_takes, int64_t);
-    n->counts = PLACE(&n->kept, n->num_takes, int64_t);
-    n->held_class = PLACE(&n->kept, num_held, int64_t);
+    KEEP(&n->kept, n->class_of, n->num_takes);
+    KEEP(&n->kept, n->counts, n->num_takes);
+    KEEP(&n->kept, n->held_class, num_held);
+    KEEP(&n->kept, n->steps, n->num_steps);
     n->held = PLACE(&n->kept, num_held, interval);
-    n->steps = PLACE(&n->kept, n->num_steps, int64_t);
     n->begins = PLACE(&n->kept, n->num_takes + 1, int64_t);
     for (int64_t g = 0; g < n->num_classes; g++) {
         int64_t height = 0, size = capacities[g];
@@ -210,18 +211,13 @@ int64_t naming_new(
     naming *n = calloc(1, sizeof(naming));
     if (!n) return FAULT(NO_MEMORY, 0);
     n->num_classes = num_classes, n->num_takes = num_takes, n->num_steps = num_steps;
+    n->class_of = class_of, n->counts = counts, n->held_class = held_class, n->steps = steps;
     lay_out(n, num_held, capacities);
-    char *room = calloc(n->kept.used + 16, 1);
-    if (!room) {
+    if (!make_room(&n->kept)) {
         free(n);
         return FAULT(NO_MEMORY, 0);
     }
-    n->kept = (arena){room, 0};
     lay_out(n, num_held, capacities);
-    memcpy(n->class_of, class_of, (size_t)num_takes * sizeof(int64_t));
-    memcpy(n->counts, counts, (size_t)num_takes * sizeof(int64_t));
-    memcpy(n->held_class, held_class, (size_t)num_held * sizeof(int64_t));
-    memcpy(n->steps, steps, (size_t)num_steps * sizeof(int64_t));
     for (int64_t g = 0; g < num_classes; g++)
         if (capacities[g]) set(&n->classes[g], (interval){0, capacities[g]});
     for (int64_t h = 0; h < num_held; h++) {

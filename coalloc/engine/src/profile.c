@@ -1,8 +1,5 @@
 #include "profile.h"
 
-/* Share of a limit that adding and taking away loads may lose in floating point: as in coalloc.rules.profile. */
-static const double SUBTRACTION_NOISE = 1e-12;
-
 /* Steps up to which one block has room for all, and steps of a block otherwise: blocks begin at multiples of it. */
 enum { ONE_BLOCK = 512, MANY_BLOCKS = 128 };
 
@@ -278,8 +275,7 @@ static inline bool finds(
         for (int64_t k = 0; k < by.loads; k++) room->left[k] = earlier(room->left[k], of->left[i * by.loads + k]);
     }
     if (!has_processors(room->free, d, by.classes)) return false;
-    for (int64_t k = 0; k < by.loads; k++)
-        room->left[k] = later(0.0, room->left[k]) + SUBTRACTION_NOISE * later(1.0, p->limits[k]);
+    for (int64_t k = 0; k < by.loads; k++) room->left[k] = usable(room->left[k], p->limits[k]);
     return filling_find(p, found, member, rule, room->free, room->left);
 }
 
@@ -331,10 +327,8 @@ double profile_start(
 static bool has_room(const profile *of, const problem *p, int64_t i, const int64_t *allocation, const double *loads) {
     for (int64_t g = 0; g < of->num_classes; g++)
         if (of->free[i * of->num_classes + g] < allocation[g]) return false;
-    for (int64_t k = 0; k < of->num_loads; k++) {
-        const double left = later(0.0, of->left[i * of->num_loads + k]);
-        if (loads[k] > left + SUBTRACTION_NOISE * later(1.0, p->limits[k])) return false;
-    }
+    for (int64_t k = 0; k < of->num_loads; k++)
+        if (loads[k] > usable(of->left[i * of->num_loads + k], p->limits[k])) return false;
     return true;
 }
 

@@ -173,9 +173,7 @@ int64_t wide_jobs_are_held(
     question q = {num_clusters, tasks, asked, capacities, rooms, limits, loads, of_other, NULL, NULL, NULL, NULL};
     arena scratch = {NULL, 0};
     place_rows(&q, &scratch);
-    scratch.room = malloc(scratch.used);
-    if (!scratch.room) return FAULT(NO_MEMORY, 0);
-    scratch.used = 0;
+    if (!make_room(&scratch)) return FAULT(NO_MEMORY, 0);
     place_rows(&q, &scratch);
     const bool result = are_held(&q);
     free(scratch.room);
