@@ -1183,7 +1183,9 @@ class Bound:
         self.table, self._case = table, case
         self._most, self._steps = table.weight * case.budget, steps
         self._starts = [[(n, *table.starts(case, j, n)) for n in of_job] for j, of_job in enumerate(case.levels)]
-        self._slack, self._least = cache(self._slack_of), cache(self._least_of)
+        self._times = sorted({time for of_job in self._starts for _, starts, _ in of_job for time in starts})
+        self._least, self._sum, self._step = cache(self._least_of), cache(self._sum_of), cache(self._step_of)
+        self._room = cache(table.room)
 
     def is_exceeded(self, time: int, waiting: int, cost: int, running: Iterable[tuple[int, int, int]]) -> bool:
         """Return whether the inequality of :class:`Table` is wrong at a time.
@@ -1193,16 +1195,24 @@ class Bound:
         worth, total = self.table.worth, self.table.weight * cost
         for end, j, n in running:
             total += worth(j, n, time, end)
-        return total > self._slack(time, waiting)
+        return total > self._most + self._room(time) - self._sum(self._step(time), waiting)
 
-    def _slack_of(self, time: int, waiting: int) -> int:
-        """Return what costs so far and jobs that run may be worth: budget and room, without the least of what waits.
+    def _step_of(self, time: int) -> int:
+        """Return a time at which each job has the same least, one of few where that is possible.
 
-        It is kept, as is what it sums, so that steps limit the memory as well.
+        The least never falls with the time: where it is the same at two times, it is so at all between them.
         """
+        i = bisect_left(self._times, time)
+        if i == len(self._times):
+            return time
+        after, first = self._times[i], self._times[i - 1] + 1 if i else time
+        is_flat = all(self._least(j, first) == self._least(j, after) for j in range(len(self._starts)))
+        return after if is_flat else time
+
+    def _sum_of(self, time: int, waiting: int) -> int:
+        """Return the sum of the least of the jobs that wait; it is kept, so that steps limit the memory as well."""
         self._steps.spend(10)
-        least = sum(self._least(j, time) for j in range(len(self._starts)) if waiting >> j & 1)
-        return self._most + self.table.room(time) - least
+        return sum(self._least(j, time) for j in range(len(self._starts)) if waiting >> j & 1)
 
     def _least_of(self, j: int, time: int) -> int:
         """Return the least of a job that starts at a time or later."""
