@@ -1051,6 +1051,7 @@ class Resources:
                         steps.spend(len(frees) * len(uses) + 1)
                         rest = {free - use for free in frees for use in uses if (free - use) & guard == guard}
                         if rest:
+                            steps.spend(10)  # it is kept, so that steps limit the memory as well
                             self._sets.append((number, j, n))
                             left.append((len(self._sets), j + 1, rest))
         return self._sets
@@ -1508,22 +1509,16 @@ class Search:
 
     def _idle_since(self, ready: list[Option], node: Node, after: int) -> list[int] | None:
         """Return since when each option has been idle at the next event; None where one should have run by then."""
-        since = [-1] * len(node.idle)
+        since, cost = [-1] * len(node.idle), self._case.problem.cost
         for option in ready:
-            if node.waiting >> option.job & 1 and self._sets.always_fits(node.state, option.number):
-                begin = node.idle[option.number] if node.idle[option.number] >= 0 else node.time
-                since[option.number] = begin
-                is_over = after - begin >= option.duration and begin <= self._latest_of[option.number]
-                if is_over and self._costs_no_more(option, begin, after):
+            number, j, level, duration = option
+            if node.waiting >> j & 1 and self._sets.always_fits(node.state, number):
+                begin = node.idle[number] if node.idle[number] >= 0 else node.time
+                since[number] = begin
+                had_time = after - begin >= duration and begin <= self._latest_of[number]
+                if had_time and cost(j, level, begin) <= min(cost(j, n, after) for n in self._case.levels[j]):
                     return None
         return since
-
-    def _costs_no_more(self, option: Option, begin: int, after: int) -> bool:
-        """Return whether a job costs no more by an option from a time on than at any duration from a later one on."""
-        if not self._costs:
-            return True
-        cost, j = self._case.problem.cost, option.job
-        return cost(j, option.level, begin) <= min(cost(j, n, after) for n in self._case.levels[j])
 
     def _is_dominated(self, node: Node, held: dict[int, int]) -> bool:
         """Return whether a node that is done with has no schedule, and so this one has none."""
