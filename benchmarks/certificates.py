@@ -45,7 +45,7 @@ LEAST_LIMIT, FACTOR = 1.0, 10.0
 """CPU seconds that a certificate may always take; how many times what its solve took."""
 SOLVE_LIMIT = 30.0
 """Seconds of a solve; what it does not prove is not counted."""
-PATIENCE = 4.0
+PATIENCE = 15.0
 """Wall-clock seconds that a certificate has for each CPU second that it may take: a machine may be busy."""
 LIMIT = 3600.0
 """Seconds after which a process is killed."""

@@ -16,7 +16,7 @@ docs/trust.md. The file is read from top to bottom:
 3. schedule: every rule that a schedule keeps;
 4. cases: what is assumed of the jobs, and what follows for their times;
 5. resources: what jobs take together, and the greatest price of jobs that fit;
-6. rules: those that end a case, one function each, with its proof;
+6. rules: what ends a case, by ranges, cases, prices or a search;
 7. certificate: what is claimed, and whether all of it is proved.
 """
 
@@ -182,10 +182,14 @@ def by_name(one: Kind) -> Kind:
     return lambda given, path: {name: one(part, f"{path}.{name}") for name, part in OBJECT(given, path).items()}
 
 
-def uncovered(given: Any, path: str) -> None:
-    """Raise where a feature is used that is not covered: where the field has more than nothing, or one."""
-    if given and given != 1:
-        raise NotProvedError(f"not covered: {path}")
+def uncovered(nothing: Any) -> Kind:
+    """Return the kind of a field of a feature that is not covered: it may only say that the feature is not used."""
+
+    def read(given: Any, path: str) -> None:
+        if type(given) is not type(nothing) or given != nothing:
+            raise NotProvedError(f"not covered: {path}")
+
+    return read
 
 
 def optional(names: str, kind_of_each: Kind, default: Any) -> dict[str, tuple[Kind, Any]]:
@@ -259,7 +263,7 @@ GROUP = record(
     **optional("memory", number(), None),
     **optional("features", list_of(TEXT), []),
     **optional("resources", AMOUNTS, {}),
-    **optional("multiprogramming", uncovered, None),
+    **optional("multiprogramming", uncovered(1), 1),
     **optional("off_watts idle_watts static_watts core_watts clock flops_per_cycle", ANYTHING, None),
 )
 CLUSTER = record(
@@ -284,7 +288,7 @@ PLATFORM = record(
     **optional("switches", list_of(SWITCH), []),
     **optional("unavailable", list_of(OUTAGE), []),
     **optional("resources", AMOUNTS, {}),
-    **optional("sharing", uncovered, None),
+    **optional("sharing", uncovered(None), None),
 )
 RUNNING = record(job=JOB, nodes=list_of(TEXT), end=number(), **optional("start", number(), Fraction(0)))
 LIMIT = record(
@@ -300,7 +304,7 @@ INSTANCE = record(
     jobs=list_of(JOB),
     **optional("running", list_of(RUNNING), []),
     **optional("limits", list_of(LIMIT), []),
-    **optional("local_users", uncovered, None),
+    **optional("local_users", uncovered([]), []),
     **optional("name", ANYTHING, None),
 )
 """The instance file. What each field means, in which unit: docs/reference-files.md."""
@@ -410,6 +414,8 @@ class Problem:
             job.shapes = [SimpleNamespace(tasks=job.tasks, base_time=job.base_time, times=job.times), *job.shapes]
             afters = [SimpleNamespace(after=name, from_="end", min=Fraction(0), max=None) for name in job.after]
             job.lags = [*job.lags, *afters]
+            if len({shape.tasks for shape in job.shapes}) < len(job.shapes):
+                raise BadFileError(f"instance: the shapes of job {job.id!r} must have different numbers of tasks")
         self._check_names()
         self.number = {job.id: j for j, job in enumerate(self.jobs)}
         self.links = self._links()
@@ -426,6 +432,10 @@ class Problem:
         above = [*names, *(switch.name for switch in self.platform.switches)]
         if len(set(above)) != len(above) or not self.groups or len(set(ids)) != len(ids):
             raise BadFileError("instance: names of clusters, switches and jobs must be unique, and there must be nodes")
+        places = ([self.platform], self.clusters, self.groups)
+        levels = [{name for place in level for name in place.resources} for level in places]
+        if len(set().union(*levels)) < sum(map(len, levels)):
+            raise BadFileError("instance.platform: a resource must be of the platform, of its clusters or of its nodes")
         for job in self.jobs:
             if not {lag.after for lag in job.lags} <= set(ids) or not set(job.eligible) <= set(names):
                 raise BadFileError(f"instance.jobs: job {job.id!r} refers to a job or a cluster that does not exist")
@@ -1041,70 +1051,55 @@ class Resources:
                         steps.spend(len(frees) * len(uses) + 1)
                         rest = {free - use for free in frees for use in uses if (free - use) & guard == guard}
                         if rest:
+                            steps.spend(10)  # it is kept, so that steps limit the memory as well
                             self._sets.append((number, j, n))
                             left.append((len(self._sets), j + 1, rest))
         return self._sets
 
 
-Choices = tuple[tuple[int, ...], dict[tuple[int, ...], int]]
-"""Options that run at one time, in order, and the choices of their modes, one use per option: what each leaves free."""
+Choice = frozenset[tuple[int, int]]
+"""Options that run at one time, by number, each with one of its uses."""
+State = frozenset[Choice]
+"""All choices of the uses of some options."""
 
 
 class RunningSets:
-    """Sets of options that run at one time, each with every choice of their modes that fits, by number.
+    """Options that run at one time: every choice of their uses that fits together.
 
-    A set is followed by another when an option starts, in any of its modes that fits beside a choice, and when one
-    ends, which is taken out of the choices.
-    A schedule, with its modes, is one of the choices at any time; without any choice nothing is left of it.
+    When an option starts, each choice is extended by each of its uses that fits; when one ends, it is taken out of the
+    choices. A schedule, with its modes, is one of the choices at any time; without any choice nothing is left of it.
     """
 
     def __init__(self, resources: Resources, options: Sequence[tuple[int, ...]], steps: Steps) -> None:
-        self._free, self._guard, self._options, self._steps = resources.free, resources.guard, options, steps
-        self._sets: list[Choices] = []
-        self._number: dict[tuple[tuple[int, ...], frozenset[tuple[int, ...]]], int] = {}
-        self.start, self.end, self.only = cache(self._start), cache(self._end), cache(self._only)
-        self.always_fits = cache(self._always_fits)
-        self.empty = self._add((), {(): self._free})
+        self._resources, self._options, self._steps = resources, options, steps
+        self._known: dict[State, State] = {}
+        self.empty = frozenset([Choice()])
+        self.start, self.only, self.always_fits = cache(self._start), cache(self._only), cache(self._always_fits)
 
-    def _add(self, members: tuple[int, ...], choices: dict[tuple[int, ...], int]) -> int:
-        """Return the number of a set; -1 where it has no choice."""
-        if not choices:
-            return -1
-        number = self._number.setdefault((members, frozenset(choices)), len(self._sets))
-        if number == len(self._sets):
-            self._sets.append((members, choices))
-        return number
-
-    def _start(self, number: int, option: int) -> int:
-        """Return the set after an option has started; -1 where it does not fit."""
-        members, choices = self._sets[number]
-        at, uses, guard = bisect_left(members, option), self._options[option], self._guard
+    def _fitting(self, choices: State, option: int) -> list[tuple[Choice, int, bool]]:
+        """Return each choice with each use of another option, and whether they fit together."""
+        uses, free, guard = self._options[option], self._resources.free, self._resources.guard
         self._steps.spend(len(choices) * len(uses))
-        extended = {
-            (*choice[:at], use, *choice[at:]): left - use
-            for choice, left in choices.items()
-            for use in uses
-            if (left - use) & guard == guard
-        }
-        return self._add((*members[:at], option, *members[at:]), extended)
+        left = [(choice, free - sum(taken for _, taken in choice)) for choice in choices]
+        return [(choice, use, (rest - use) & guard == guard) for choice, rest in left for use in uses]
 
-    def _end(self, number: int, option: int) -> int:
-        """Return the set after an option has ended."""
-        return self._add(*self.only(number, frozenset(self._sets[number][0]) - {option}))
+    def _kept(self, choices: Iterable[Choice]) -> State:
+        """Return choices as a set; equal ones are the same object, so that they are found fast."""
+        found = frozenset(choices)
+        return self._known.setdefault(found, found)
 
-    def _only(self, number: int, kept: frozenset[int]) -> Choices:
-        """Return some members of a set, and the choices of their modes."""
-        members, choices = self._sets[number]
-        places = [i for i, member in enumerate(members) if member in kept]
+    def _start(self, choices: State, option: int) -> State:
+        """Return the choices after an option has started; none where it does not fit."""
+        return self._kept(choice | {(option, use)} for choice, use, fits in self._fitting(choices, option) if fits)
+
+    def _only(self, choices: State, kept: frozenset[int]) -> State:
+        """Return the choices for some of the options alone."""
         self._steps.spend(len(choices))
-        of_kept = {tuple(choice[i] for i in places) for choice in choices}
-        return tuple(members[i] for i in places), {choice: self._free - sum(choice) for choice in of_kept}
+        return self._kept(frozenset(pair for pair in choice if pair[0] in kept) for choice in choices)
 
-    def _always_fits(self, number: int, option: int) -> bool:
-        """Return whether each mode of an option fits beside every choice of a set."""
-        choices, uses, guard = self._sets[number][1], self._options[option], self._guard
-        self._steps.spend(len(choices) * len(uses))
-        return all((left - use) & guard == guard for left in set(choices.values()) for use in uses)
+    def _always_fits(self, choices: State, option: int) -> bool:
+        """Return whether each use of an option fits beside every choice."""
+        return all(fits for _, _, fits in self._fitting(choices, option))
 
 
 Piece = tuple[int, int, Mapping[int, Sequence[int]]]
@@ -1183,7 +1178,9 @@ class Bound:
         self.table, self._case = table, case
         self._most, self._steps = table.weight * case.budget, steps
         self._starts = [[(n, *table.starts(case, j, n)) for n in of_job] for j, of_job in enumerate(case.levels)]
-        self._slack, self._least = cache(self._slack_of), cache(self._least_of)
+        self._times = sorted({time for of_job in self._starts for _, starts, _ in of_job for time in starts})
+        self._least, self._sum, self._step = cache(self._least_of), cache(self._sum_of), cache(self._step_of)
+        self._room = cache(table.room)
 
     def is_exceeded(self, time: int, waiting: int, cost: int, running: Iterable[tuple[int, int, int]]) -> bool:
         """Return whether the inequality of :class:`Table` is wrong at a time.
@@ -1193,16 +1190,24 @@ class Bound:
         worth, total = self.table.worth, self.table.weight * cost
         for end, j, n in running:
             total += worth(j, n, time, end)
-        return total > self._slack(time, waiting)
+        return total > self._most + self._room(time) - self._sum(self._step(time), waiting)
 
-    def _slack_of(self, time: int, waiting: int) -> int:
-        """Return what costs so far and jobs that run may be worth: budget and room, without the least of what waits.
+    def _step_of(self, time: int) -> int:
+        """Return a time at which each job has the same least, one of few where that is possible.
 
-        It is kept, as is what it sums, so that steps limit the memory as well.
+        The least never falls with the time: where it is the same at two times, it is so at all between them.
         """
+        i = bisect_left(self._times, time)
+        if i == len(self._times):
+            return time
+        after, first = self._times[i], self._times[i - 1] + 1 if i else time
+        is_flat = all(self._least(j, first) == self._least(j, after) for j in range(len(self._starts)))
+        return after if is_flat else time
+
+    def _sum_of(self, time: int, waiting: int) -> int:
+        """Return the sum of the least of the jobs that wait; it is kept, so that steps limit the memory as well."""
         self._steps.spend(10)
-        least = sum(self._least(j, time) for j in range(len(self._starts)) if waiting >> j & 1)
-        return self._most + self.table.room(time) - least
+        return sum(self._least(j, time) for j in range(len(self._starts)) if waiting >> j & 1)
 
     def _least_of(self, j: int, time: int) -> int:
         """Return the least of a job that starts at a time or later."""
@@ -1265,54 +1270,49 @@ class Proof:
         return self._tables[number]
 
     def close(self, case: Case, given: Any, path: str, depth: int = 0) -> None:
-        """Check that no schedule is one of a case, by the rule that is stated; raise where that is not shown."""
+        """Check that no schedule is one of a case, by the rule that is stated; raise where that is not shown.
+
+        *Proof*, where the case is empty: its ranges hold for all of its schedules (:attr:`Case.propagated`), and a job
+        has none left.
+        """
         self.cases += 1
         self.steps.spend(100)
         if self.cases > MOST_CASES or depth > MOST_DEPTH:
             raise NotProvedError(f"{path}: there are too many cases")
         name = one_of(*RULES)(OBJECT(given, path).get("rule"), f"{path}.rule")
-        fields, rule = RULES[name]
-        rule(self, case, fields(given, path), path, depth)
+        step = RULES[name](given, path)
+        if case.is_empty:
+            return
+        if name == "infeasible":
+            raise NotProvedError(f"{path}: the case is not shown to be impossible")
+        if name == "cases":
+            self._by_cases(case, step, path, depth)
+        elif name == "prices":
+            self._by_prices(case, step, path)
+        else:
+            tables = [self.table(number, path) for number in step.tables]
+            Search(case, self.resources(step), tables, self.steps).run(path)
+
+    def _by_cases(self, case: Case, step: Any, path: str, depth: int) -> None:
+        """Close each of some cases, of which a schedule of this one is in one (:meth:`Case.split`)."""
+        parts = case.split(step.split, self.job(step.job), step.at)
+        if len(parts) != len(step.cases):
+            raise BadFileError(f"{path}: must have {len(parts)} cases")
+        for i, (part, given) in enumerate(zip(parts, step.cases, strict=True)):
+            self.close(part, given, f"{path}.cases[{i}]", depth + 1)
+
+    def _by_prices(self, case: Case, step: Any, path: str) -> None:
+        """Close a case in which the jobs of a table are worth, and cost, more than room and budget (:class:`Table`)."""
+        everything = (1 << len(case.levels)) - 1
+        if not Bound(self.table(step.table, path), case, self.steps).is_exceeded(0, everything, 0, ()):
+            raise NotProvedError(f"{path}: at these prices all jobs may fit")
 
 
-def by_cases(proof: Proof, case: Case, given: Any, path: str, depth: int) -> None:
-    """Rule ``cases``: a schedule of the case is one of some others (:meth:`Case.split`), and each of them is closed."""
-    parts = case.split(given.split, proof.job(given.job), given.at)
-    if len(parts) != len(given.cases):
-        raise BadFileError(f"{path}: must have {len(parts)} cases")
-    for i, (part, step) in enumerate(zip(parts, given.cases, strict=True)):
-        proof.close(part, step, f"{path}.cases[{i}]", depth + 1)
-
-
-def by_contradiction(_: Proof, case: Case, __: Any, path: str, ___: int) -> None:
-    """Rule ``infeasible``: a job has no time left.
-
-    *Proof.* Ranges hold for every schedule of the case (:attr:`Case.propagated`), and one of them is empty.
-    """
-    if not case.is_empty:
-        raise NotProvedError(f"{path}: the case is not shown to be impossible")
-
-
-def by_prices(proof: Proof, case: Case, given: Any, path: str, _: int) -> None:
-    """Rule ``prices``: what the jobs of a table are worth, and cost, is more than room and budget (:class:`Table`)."""
-    table, everything = proof.table(given.table, path), (1 << len(case.levels)) - 1
-    if not case.is_empty and not Bound(table, case, proof.steps).is_exceeded(0, everything, 0, ()):
-        raise NotProvedError(f"{path}: at these prices all jobs may fit")
-
-
-def by_search(proof: Proof, case: Case, given: Any, path: str, _: int) -> None:
-    """Rule ``search``: all left-shifted schedules are enumerated, and none is one of the case; see :class:`Search`."""
-    tables = [proof.table(number, path) for number in given.tables]
-    if not case.is_empty:
-        Search(case, proof.resources(given), tables, proof.steps).run(path)
-
-
-SPLIT = one_of("level", "half")
-RULES: dict[str, tuple[Kind, Callable[[Proof, Case, Any, str, int], None]]] = {
-    "cases": (record(rule=TEXT, split=SPLIT, job=TEXT, cases=LIST, **optional("at", whole(), 0)), by_cases),
-    "infeasible": (record(rule=TEXT), by_contradiction),
-    "prices": (record(rule=TEXT, table=whole()), by_prices),
-    "search": (record(rule=TEXT, **RESOURCES, tables=list_of(whole())), by_search),
+RULES: dict[str, Kind] = {
+    "cases": record(rule=TEXT, split=one_of("level", "half"), job=TEXT, cases=LIST, **optional("at", whole(), 0)),
+    "infeasible": record(rule=TEXT),
+    "prices": record(rule=TEXT, table=whole()),
+    "search": record(rule=TEXT, **RESOURCES, tables=list_of(whole())),
 }
 
 
@@ -1328,12 +1328,12 @@ class Option(NamedTuple):
 class Node(NamedTuple):
     """A node of a search (:class:`Search`).
 
-    ``state`` is the number of its running set, ``waiting`` has the bits of the jobs that wait, ``running`` are (end,
+    ``state`` are the choices of what runs, ``waiting`` has the bits of the jobs that wait, ``running`` are (end,
     option), ``cost`` is what all that was started costs; ``idle`` is since when each option has been idle, or -1.
     """
 
     time: int
-    state: int
+    state: State
     waiting: int
     running: tuple[tuple[int, int], ...]
     cost: int
@@ -1393,7 +1393,7 @@ class Search:
         self._arrived, self._last_of = max(self._case.earliest, default=0), cache(self._last_start)
         self._before = [sum({1 << d.early for d in case.delays if d.late == j and d.of_end}) for j in jobs]
         self._twins = self._twins_of(order)
-        self._known: dict[int, list[tuple[int, int, int, dict[int, int]]]] = {}
+        self._known: dict[int, list[tuple[int, int, State, dict[int, int]]]] = {}
         self.bounds: list[Bound] = []
         costs_alone = [Table(resources, 1, [], steps)] if problem.is_sum else []
         for table in (*costs_alone, *tables):
@@ -1429,7 +1429,7 @@ class Search:
             if end > begin:
                 state = self._sets.start(state, number)
                 running.append((end, number))
-                if state < 0:
+                if not state:
                     raise NotProvedError(f"{path}: running jobs take more than there is")
         waiting = (1 << len(self._last)) - 1
         try:
@@ -1465,7 +1465,7 @@ class Search:
             if not waiting >> j & 1 or waiting & self._twins[j]:
                 continue
             after = self._sets.start(state, number)
-            if after < 0:
+            if not after:
                 continue
             begun, left, spent = (*running, (time + duration, number)), waiting ^ 1 << j, cost
             if self._costs:
@@ -1496,10 +1496,10 @@ class Search:
         since = self._idle_since(ready, node, after)
         if since is None:
             return
-        for end, number in running:
-            if end <= after:
-                state = self._sets.end(state, number)
-        child, held = Node(after, state, waiting, going, cost, since), {number: end for end, number in going}
+        held = {number: end for end, number in going}
+        if len(going) < len(running):
+            state = self._sets.only(state, frozenset(held))
+        child = Node(after, state, waiting, going, cost, since)
         if self._is_dominated(child, held):
             return
         self._explore(child)
@@ -1509,22 +1509,16 @@ class Search:
 
     def _idle_since(self, ready: list[Option], node: Node, after: int) -> list[int] | None:
         """Return since when each option has been idle at the next event; None where one should have run by then."""
-        since = [-1] * len(node.idle)
+        since, cost = [-1] * len(node.idle), self._case.problem.cost
         for option in ready:
-            if node.waiting >> option.job & 1 and self._sets.always_fits(node.state, option.number):
-                begin = node.idle[option.number] if node.idle[option.number] >= 0 else node.time
-                since[option.number] = begin
-                is_over = after - begin >= option.duration and begin <= self._latest_of[option.number]
-                if is_over and self._costs_no_more(option, begin, after):
+            number, j, level, duration = option
+            if node.waiting >> j & 1 and self._sets.always_fits(node.state, number):
+                begin = node.idle[number] if node.idle[number] >= 0 else node.time
+                since[number] = begin
+                had_time = after - begin >= duration and begin <= self._latest_of[number]
+                if had_time and cost(j, level, begin) <= min(cost(j, n, after) for n in self._case.levels[j]):
                     return None
         return since
-
-    def _costs_no_more(self, option: Option, begin: int, after: int) -> bool:
-        """Return whether a job costs no more by an option from a time on than at any duration from a later one on."""
-        if not self._costs:
-            return True
-        cost, j = self._case.problem.cost, option.job
-        return cost(j, option.level, begin) <= min(cost(j, n, after) for n in self._case.levels[j])
 
     def _is_dominated(self, node: Node, held: dict[int, int]) -> bool:
         """Return whether a node that is done with has no schedule, and so this one has none."""
@@ -1534,7 +1528,7 @@ class Search:
             lasting = {number: end for number, end in others.items() if end > node.time}
             if all(held.get(number, 0) >= end for number, end in lasting.items()):
                 kept = frozenset(lasting)
-                if self._sets.only(node.state, kept)[1].keys() <= self._sets.only(state, kept)[1].keys():
+                if self._sets.only(node.state, kept) <= self._sets.only(state, kept):
                     return True
         return False
 

@@ -409,6 +409,9 @@ def test_a_schedule_that_breaks_a_rule_is_rejected(change, message):
         ({"slices": 2}, {}, "allocation"),
         ({"level": {"name": "row"}}, {}, "allocation"),
         ({}, {"sharing": {"paging": 1}}, "not covered"),
+        ({}, {"sharing": {}}, "not covered"),
+        ({}, {"sharing": 1}, "not covered"),
+        ({}, {"sharing": None}, None),
     ],
 )
 def test_what_a_job_demands_is_checked(fields, platform, message):
@@ -421,6 +424,42 @@ def test_what_a_job_demands_is_checked(fields, platform, message):
     else:
         with pytest.raises(NotProvedError, match=message):
             proves(given, claimed)
+
+
+@pytest.mark.parametrize(("number", "covered"), [(1, True), (2, False), (True, False), (None, False)])
+def test_nodes_take_one_task_at_a_time(number, covered):
+    given = copy.deepcopy(THREE)
+    given["platform"]["clusters"][0]["nodes"][0]["multiprogramming"] = number
+    assert accepts(given, certificate(4, PRICES, ONES)) == covered
+
+
+@pytest.mark.parametrize(
+    ("place", "other"),
+    [
+        (("platform",), ("clusters", 0)),
+        (("platform",), ("clusters", 1, "nodes", 0)),
+        (("clusters", 0), ("clusters", 1)),
+    ],
+)
+def test_a_resource_is_of_one_level(place, other):
+    given = instance(job("J", 2, resources={"license": 1}), clusters=[("C1", 1), ("C2", 1)])
+    for path in (place, other):
+        at = given["platform"]
+        for key in path[path[0] == "platform" :]:
+            at = at[key]
+        at["resources"] = {"license": 1}
+    if place[0] == other[0]:  # two clusters
+        assert accepts(given, certificate(2, {"rule": "infeasible"}))
+    else:
+        with pytest.raises(BadFileError, match="of the platform, of its clusters or of its nodes"):
+            proves(given, certificate(2, {"rule": "infeasible"}))
+
+
+@pytest.mark.parametrize("sizes", [[1], [2, 2]])
+def test_the_shapes_of_a_job_have_different_numbers_of_tasks(sizes):
+    given = instance(job("J", 2, shapes=[{"tasks": tasks, "base_time": 1} for tasks in sizes]))
+    with pytest.raises(BadFileError, match="different numbers of tasks"):
+        proves(given, certificate(1, {"rule": "infeasible"}))
 
 
 @pytest.mark.parametrize("given", [{"group": 0}, {"group": 7, "processors": 1}, {"processors": 1}, {"nodes": ["C2/0"]}])

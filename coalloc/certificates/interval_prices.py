@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.verify import FOREVER, IMPOSSIBLE, Case, Resources, Steps, Table
 
-MOST_LISTING_STEPS = 300_000
+MOST_LISTING_STEPS = 1_000_000
 """Steps of listing the sets of jobs that fit together."""
 PRECISION = 2**26
 """Prices and costs are whole numbers of about this size."""
