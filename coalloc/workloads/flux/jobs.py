@@ -5,6 +5,7 @@ Source: RFC 43 (job attributes) and RFC 21 (states) of Flux, and the manual page
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -14,6 +15,7 @@ from pydantic import Field
 
 from coalloc.documents.kinds import load_document
 from coalloc.documents.sentences import faults_of
+from coalloc.documents.storage import opened
 from coalloc.documents.text import quoted
 from coalloc.documents.values import Count, Seconds, Text, Value, value
 from coalloc.instance import Fault, InstanceError
@@ -59,6 +61,20 @@ class FluxJob(Value):
 KEYS = frozenset(FluxJob.__dataclass_fields__)
 
 
+HEAD = 65_536
+"""Bytes of a file that tell a listing."""
+
+
+def is_listing(path: str) -> bool:
+    """Return whether a file begins with jobs of Flux."""
+    try:
+        with opened(path) as stream:
+            first = stream.read(HEAD)
+    except (OSError, EOFError, ValueError, zlib.error):
+        return False
+    return first.lstrip().startswith(b"{") and b'"t_submit"' in first
+
+
 def read_listing(path: str) -> Sequence[object]:
     """Return the jobs of a listing, which are not yet read; one that was asked for by its id stands alone.
 
@@ -82,8 +98,8 @@ def missing_keys(jobs: Sequence[object]) -> list[str]:
     return [key for key in USED if key not in there]
 
 
-def records(jobs: Sequence[object], unit: Unit, notes: Counter[str]) -> Iterator[RecordLine]:
-    """Yield the record of each job; ``notes`` counts what records do not state."""
+def records(jobs: Sequence[object], unit: Unit, notes: Counter[str], queue: str | None = None) -> Iterator[RecordLine]:
+    """Yield the record of each job, of a ``queue`` if one is given; ``notes`` counts what records do not state."""
     ids = set[int]()
     for number, job in enumerate(jobs):
         place = f"jobs[{number}]"
@@ -92,7 +108,8 @@ def records(jobs: Sequence[object], unit: Unit, notes: Counter[str]) -> Iterator
             if read.id in ids:
                 raise LineError(f"id must be unique, but {read.id} stands twice")
             ids.add(read.id)
-            yield RecordLine(place, _record(read, unit), _fields(read))
+            is_other = queue is not None and read.queue != queue
+            yield RecordLine(place, RecordDrop.PARTITION if is_other else _record(read, unit), _fields(read))
         except LineError as error:
             yield RecordLine(place, Fault(place, str(error)), {})
 
