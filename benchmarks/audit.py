@@ -231,11 +231,10 @@ def report(rows: Sequence[Row], audits: Sequence[Sequence[Any]], command: str) -
     sections = [
         "# Audits",
         f"{code_sentence(('python',))}. Command: `{command}`; the protocol is in [../README.md](../README.md).",
-        "## Mean bounded slowdown",
-        table_of_slowdowns(rows, "slowdown"),
-        "## Mean wait, s",
-        table_of_slowdowns(rows, "wait"),
     ]
+    if rows:
+        sections += ["## Mean bounded slowdown", table_of_slowdowns(rows, "slowdown")]
+        sections += ["## Mean wait, s", table_of_slowdowns(rows, "wait")]
     if audits:
         sections += ["## Logs as they ran", table_of_audits(audits)]
     return "\n\n".join(sections) + "\n"

@@ -67,7 +67,7 @@ def read_log(
         lines = (
             read_records(os.fspath(path), unit, partition)
             if kind == "sacct"
-            else records(read_listing(os.fspath(path)), unit, notes, partition)
+            else records(read_listing(os.fspath(path)), unit, notes, queue=partition)
         )
         instance, account = log_of_records(lines, path, platform, SacctOptions(unit, partition, broken=broken))
         names = {name: name_labels(of_jobs) for name, of_jobs in account.memberships.items() if any(of_jobs)}
