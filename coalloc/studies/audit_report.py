@@ -337,14 +337,12 @@ class Audit(Report):
 
         That is of the model of the site, or else EASY: errors of the model are in both, and do not flatter the policy.
         """
-        of_log = percent(self.answers[0].avoided)
+        of_log = f"{percent(self.answers[0].avoided)} of the wait"
         easy = (trial for trial in self.trials.policies if trial.policy == {"policy": "easy"})
         beside = self.trials.model or next(easy, None)
         if beside is None or beside.label in (self.policy, self.answers[0].policy):
             return of_log
-        return (
-            f"{of_log}, and {percent(self.trials.gain_over(beside.waits))} of the wait under a simulated {beside.label}"
-        )
+        return f"{of_log}, and {percent(self.trials.gain_over(beside.waits))} of that under a simulated {beside.label}"
 
     @property
     def _measured(self) -> str:
@@ -376,12 +374,11 @@ class Audit(Report):
 
     @property
     def _left(self) -> str:
-        """The distance to the bound under the named policy, and its causes."""
+        """The distance to the bound under the named policy."""
         wait, least = self.answers[0], self.answers[0].best.low
-        capacity = f"{between(*map(amount, self.shares['capacity']))}: {SHARES['capacity']}"
         return (
-            f"Of the {amount(wait.online)} that remain, at least {amount(least)} is unavoidable ({capacity}), and "
-            f"at most {amount(max(0.0, wait.online - least))} comes from unknown arrivals and run times."
+            f"Of the {amount(wait.online)} that remain, at least {amount(least)} is unavoidable, and at most "
+            f"{amount(max(0.0, wait.online - least))} comes from unknown arrivals and run times."
         )
 
     @property
