@@ -1,4 +1,4 @@
-"""Mean bounded slowdown of EASY and EASY++ on four logs compared with a bound, and audits of whole logs as they ran.
+"""Mean bounded slowdown of EASY and EASY++ on four logs compared with a bound, and audits of logs as they ran.
 
 EASY++ tries the shortest of the jobs that may pass first (SJBF). The published values are those of E. Gaussier et al.,
 "Improving backfilling by using machine learning to predict running times", SC 2015, as rerun in jad-darrous/predictsim.
@@ -8,9 +8,13 @@ Protocol: benchmarks/README.md.
 from __future__ import annotations
 
 import argparse
+import json
 import logging
+import shlex
+import subprocess
+import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +29,14 @@ from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
+from coalloc.instance import CoallocError
+from coalloc.studies.audit import WEEK
+from coalloc.studies.audit_policies import AGING, SHORTEST_FIRST, Policy, spelled
 from coalloc.studies.audit_report import Audit
-from coalloc.studies.audit_samples import bounds
-from coalloc.studies.audit_windows import WindowSample
+from coalloc.studies.audit_samples import bounds, policy_starts
+from coalloc.studies.audit_windows import History, WindowSample, window_of
 from coalloc.studies.audit_words import amount, percent
+from coalloc.studies.given_log import log_of
 
 LOGS: Mapping[str, tuple[str, int]] = {
     "KTH-SP2": ("KTH-SP2-1996-2.1-cln.swf.gz", 100),
@@ -133,38 +141,86 @@ def _cell(found: float | None, published: float | None) -> str:
 # --- audits ---------------------------------------------------------------------------------------
 
 
-def audited(log: str, folder: Path, options: argparse.Namespace) -> tuple[Audit, float]:
-    """Return the audit of a log as it ran, and the seconds that it took; what is kept is not run again."""
+def audited(log: str, options: argparse.Namespace) -> Sequence[Any]:
+    """Return the cells of the audit of a log as it ran; what is kept is not run again."""
     file, processors = LOGS[log]
-    began = time.monotonic()
+    path, end = Path(options.traces, file), options.weeks and options.weeks * WEEK
     found = coalloc.audit(
-        Path(folder, file),
+        path,
         processors=processors,
+        before=end,
         time_limit=options.time_limit,
         store=RESULTS / f"audit-{log}.sqlite",
         processes=options.jobs,
         progress=say,
     )
-    return found, time.monotonic() - began
+    named, gain, whole = found.trials.named, found.trials.gain, found.whole
+    if named is None:
+        raise CoallocError(f"{log}: no policy is named")
+    label, rival = best_rival(path, processors, end, found)
+    chosen = float(named.waits[found.trials.jobs.chosen_on].mean())
+    return (
+        log,
+        f"{whole['jobs']:,}",
+        len(found.windows),
+        amount(whole["wait_as_it_was"]),
+        named.label,
+        f"{named.waits.mean():,.2f}",
+        f"{repeated(found):,.2f}",
+        percent(1.0 - chosen / found.trials.audited.waits[found.trials.jobs.chosen_on].mean()),
+        f"{percent(gain.mean)} ({percent(gain.low)} to {percent(gain.high)})",
+        f"{label}: {100.0 * (rival / chosen - 1.0):+.1f} %",
+        amount(whole["wait_best"]),
+        amount(whole["wait_bound"]),
+    )
 
 
-def line_of_audit(log: str, found: Audit, seconds: float) -> Iterator[Any]:
-    """Yield the cells of an audit."""
-    whole, wait = found.whole, found.answers[0]
-    yield log
-    yield f"{whole['jobs']:,}"
-    yield len(found.windows)
-    yield from (amount(whole[f"wait_{part}"]) for part in ("as_it_was", "online", "best", "bound"))
-    yield f"{percent(wait.avoidable.low)} to {percent(wait.avoidable.high)}"
-    yield from (f"{whole[f'bounded_slowdown_{part}']:,.1f}" for part in ("as_it_was", "online", "best", "bound"))
-    yield f"{seconds:,.0f}"
+def repeated(found: Audit) -> float:
+    """Return the mean wait that the printed command of an audit finds under the named policy, s."""
+    command = [sys.executable, "-m", *shlex.split(found.command), "--json"]
+    document = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    if "metrics" in document:
+        return float(document["metrics"]["wait_mean"])
+    policies = {row["policy"]: row for row in document["policies"]}
+    return float(policies[found.answers[0].policy]["wait_mean"])
+
+
+def rivals(named: Policy) -> dict[str, Policy]:
+    """Return built-in policies that know no more than a named one, and that audits do not try."""
+    own = {"queue_order": named.get("queue_order", "fcfs")}
+    orders: list[Policy] = [
+        *({"policy": "easy", "queue_order": order, "candidates": "sjf"} for order in (*SHORTEST_FIRST, *AGING)),
+        *({"policy": "slurm", **more} for more in ({}, own, {"queue_order": "multifactor"})),
+        *({"policy": "flux", "queue_policy": kind, "queue_depth": 256, **own} for kind in ("easy", "hybrid")),
+        {"policy": "fpfs"},
+    ]
+    return {spelled(policy): policy for policy in orders}
+
+
+def best_rival(path: Path, processors: int, end: float | None, found: Audit) -> tuple[str, float]:
+    """Return the best of the policies that the audit does not try, and its mean wait on the odd intervals, s."""
+    log = log_of(path, processors, None, unit="cpus", partition=None, broken="error")
+    history = History(log.instance, log.starts).known
+    window = window_of(history, float(history.arrivals.min()), found.whole["end"] if end is None else end)
+    if window is None or found.trials.named is None or found.trials.named.policy is None:
+        raise CoallocError(f"{path}: nothing to compare")
+    sample, waits = window.sample, {}
+    tried = {trial.label for trial in found.trials.policies}
+    for label, policy in rivals(found.trials.named.policy).items():
+        if label in tried:
+            continue
+        of_jobs = sample.waited + policy_starts(sample, policy, knows_run_times=False) - sample.jobs.release
+        waits[label] = float(of_jobs[found.trials.jobs.chosen_on].mean())
+        say(f"{path.name}: {label}: {waits[label]:.2f} s on the odd intervals")
+    best = min(waits, key=waits.__getitem__)
+    return best, waits[best]
 
 
 def table_of_audits(lines: Sequence[Sequence[Any]]) -> str:
     """Return a line per audit."""
-    means = ["as it was", "policy with estimates", "best held", "bound"]
-    heads = ["log", "jobs", "windows", *(f"wait {mean}" for mean in means), "avoidable"]
-    return markdown(Table.of([*heads, *(f"slowdown {mean}" for mean in means), "s"], lines))
+    heads = ("log", "jobs", "weeks", "mean wait", "named policy", "its mean wait, s", "by the command, s")
+    gains = ("avoided, odd weeks", "avoided, even weeks (95 %)", "best policy not tried, odd weeks")
+    return markdown(Table.of([*heads, *gains, "best known", "bound"], lines))
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -175,13 +231,12 @@ def report(rows: Sequence[Row], audits: Sequence[Sequence[Any]], command: str) -
     sections = [
         "# Audits",
         f"{code_sentence(('python',))}. Command: `{command}`; the protocol is in [../README.md](../README.md).",
-        "## Mean bounded slowdown",
-        table_of_slowdowns(rows, "slowdown"),
-        "## Mean wait, s",
-        table_of_slowdowns(rows, "wait"),
     ]
+    if rows:
+        sections += ["## Mean bounded slowdown", table_of_slowdowns(rows, "slowdown")]
+        sections += ["## Mean wait, s", table_of_slowdowns(rows, "wait")]
     if audits:
-        sections += ["## Whole logs as they ran", table_of_audits(audits)]
+        sections += ["## Logs as they ran", table_of_audits(audits)]
     return "\n\n".join(sections) + "\n"
 
 
@@ -193,6 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--traces", type=Path, default=SHARED, help="folder of the logs (default: %(default)s)")
     parser.add_argument("--logs", nargs="*", choices=SLOWDOWNS, default=list(SLOWDOWNS), help="logs of the table")
     parser.add_argument("--audits", nargs="*", choices=list(LOGS), default=[], help="logs that are audited as well")
+    parser.add_argument("--weeks", type=int, help="first weeks of each log that are audited (default: all)")
     parser.add_argument("--time-limit", type=float, default=3.0, help="seconds for each window of an audit")
     parser.add_argument("--jobs", type=int, default=1, help="samples at a time")
     parser.add_argument("--report", action="store_true", help="run nothing, show what the store has")
@@ -204,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run_shown(calls, options.store, options.jobs, _line)
     found = zip(calls, outcomes_of(calls, options.store), strict=True)
     rows = [{**call.argument, **outcome} for call, outcome in found if outcome is not None]
-    audits = [list(line_of_audit(log, *audited(log, options.traces, options))) for log in options.audits]
+    audits = [audited(log, options) for log in options.audits]
     write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
     write_atomically(options.output.with_suffix(".md"), report(rows, audits, command_of("audit", parser, options)))
     print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(rows)} of {len(calls)} samples")

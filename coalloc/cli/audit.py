@@ -24,7 +24,7 @@ File = Annotated[
     str,
     Argument(
         metavar="TRACE",
-        help="Trace (SWF or sacct --parsable2, also gzip); with --policy also an instance, or example:NAME.",
+        help="Trace (SWF, sacct --parsable2, flux jobs --json, also gzip); with --policy also an instance.",
     ),
 ]
 Processors = Annotated[
@@ -42,11 +42,13 @@ PlatformFile = Annotated[
 ]
 Unit = Annotated[
     str,
-    Option(metavar="UNIT", help="With sacct: a processor is one of Slurm's cpus or nodes.", rich_help_panel=PERIOD),
+    Option(metavar="UNIT", help="With sacct and Flux: a processor is one of cpus or nodes.", rich_help_panel=PERIOD),
 ]
 Partition = Annotated[
     str | None,
-    Option(metavar="NAME", help="With sacct: only the jobs of this Slurm partition.", rich_help_panel=PERIOD),
+    Option(
+        metavar="NAME", help="With sacct and Flux: only the jobs of this partition or queue.", rich_help_panel=PERIOD
+    ),
 ]
 Audited = Annotated[
     str | None,
@@ -135,7 +137,7 @@ Against = Annotated[
     Option(
         metavar="POLICY",
         help="Policy to try. Repeatable.",
-        show_default="27 built-in ones, with sacct also 4 settings of Slurm",
+        show_default="27 built-in ones, then 6 or 7 like the best; with sacct and Flux also 4 settings of the site",
         rich_help_panel=RUNNING,
     ),
 ]

@@ -38,7 +38,7 @@ def read_instance(file: str) -> Instance:
     if kind is not None:
         from coalloc.documents.text import visible
 
-        remedy = f"convert it with `coalloc convert --from {kind}`"
+        remedy = f"convert it with `coalloc {'import flux' if kind == 'flux' else f'convert --from {kind}'}`"
         raise coalloc.CoallocError(f"{visible(file)}: is a trace, not an instance; {remedy}")
     return coalloc.read_instance(file)
 
@@ -66,14 +66,19 @@ def written_file(instance: Instance) -> Iterator[Path]:
 
 
 def trace_format(file: str) -> Format | None:
-    """Return which kind of trace a file is, by its name or its first line; None where it is none."""
+    """Return which kind of trace a file is, by its name or its beginning; None where it is none."""
     if file.endswith(SWF_SUFFIXES):
         return "swf"
-    if not os.path.isfile(file) or file.endswith(INSTANCE_SUFFIXES):
+    if not os.path.isfile(file):
         return None
-    from coalloc.workloads.slurm.sacct_records import is_sacct
+    if file.endswith(INSTANCE_SUFFIXES):
+        from coalloc.workloads.flux.jobs import is_listing
 
-    return "sacct" if is_sacct(file) else None
+        return "flux" if is_listing(file) else None
+    from coalloc.workloads.logs import format_of
+
+    kind = format_of(file)
+    return None if kind == "swf" else kind
 
 
 def platform_of_trace(file: str, processors: int | None, platform: Path | None, hint: str) -> tuple[Platform, str]:
@@ -93,7 +98,7 @@ def platform_of_trace(file: str, processors: int | None, platform: Path | None, 
     if processors is not None:
         return pool(processors), ""
     is_readable = is_twice_readable(file) or not os.path.exists(file)  # reading says what is wrong with the name
-    said = header_processors(read_header(file)) if trace_format(file) != "sacct" and is_readable else None
+    said = header_processors(read_header(file)) if trace_format(file) in ("swf", None) and is_readable else None
     if said is None:
         raise BadParameter("a trace requires --processors N or --platform FILE", param_hint=hint)
     number, name = said

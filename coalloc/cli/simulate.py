@@ -37,7 +37,7 @@ File = Annotated[
     str,
     Argument(
         metavar="FILE",
-        help="Instance file, example:NAME for a bundled instance, or trace (.swf, .swf.gz, sacct).",
+        help="Instance file, example:NAME for a bundled instance, or trace (.swf, .swf.gz, sacct, flux jobs).",
     ),
 ]
 PolicyName = Annotated[

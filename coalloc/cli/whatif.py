@@ -32,7 +32,7 @@ File = Annotated[
     str,
     Argument(
         metavar="LOG",
-        help="Trace (SWF or sacct --parsable2, also gzip), or an instance, such as that of coalloc import slurm.",
+        help="Trace (SWF, sacct --parsable2, flux jobs --json, also gzip), or an instance, as of coalloc import.",
     ),
 ]
 Changes = Annotated[Path, Argument(metavar="CHANGES", help="Changes, a TOML file.")]

@@ -21,10 +21,10 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.result import finite_limit
 from coalloc.studies.audit_calls import Study, arrivals_text
 from coalloc.studies.audit_model import ModelFit
-from coalloc.studies.audit_policies import CANDIDATES, IN_INTERVALS, Policy, spelled
+from coalloc.studies.audit_policies import CANDIDATES, IN_INTERVALS, Policy, Trials, refinements, spelled
 from coalloc.studies.audit_report import Audit, LogSource
 from coalloc.studies.audit_rows import Row
-from coalloc.studies.audit_slurm import SLURM
+from coalloc.studies.audit_sites import SITES
 from coalloc.studies.audit_windows import History, refuse_unequal
 from coalloc.studies.audit_words import date_text
 from coalloc.studies.comparison import contestants_of
@@ -83,7 +83,8 @@ def audit(
     Parameters
     ----------
     trace : str or PathLike or Instance
-        A trace in the Standard Workload Format, an export of Slurm's ``sacct``, or an instance.
+        A trace in the Standard Workload Format, an export of Slurm's ``sacct``, a listing of Flux
+        (``flux jobs -A -a --count=0 --json``), or an instance.
     schedule : Schedule or None, default None
         How an instance was run.
     processors : int or None, default None
@@ -91,9 +92,9 @@ def audit(
     platform : Platform or None, default None
         For a trace, instead of ``processors``: a platform of identical processors of speed 1.
     unit : {"cpus", "nodes"}, default "cpus"
-        For ``sacct``: whether a processor is a CPU or a node.
+        For ``sacct`` and Flux: whether a processor is a CPU or a node.
     partition : str or None, default None
-        For ``sacct``: only jobs of this partition. None: all.
+        For ``sacct`` and Flux: only jobs of this partition or queue. None: all.
     broken : {"error", "drop"}, default "error"
         Whether unreadable lines of a trace are an error or dropped.
     policy : str or mapping or None, default None
@@ -108,7 +109,8 @@ def audit(
     policies : mapping of str to mapping or None, default None
         Policies by label, ``{"policy": name, option: value}``, that run over the whole period with requested walltimes,
         and in each interval with true run times, too. None: EASY, conservative backfilling and list scheduling with the
-        built-in queue orders, for ``sacct`` also settings of Slurm; four of them run in each interval.
+        built-in queue orders, for ``sacct`` and Flux also settings of Slurm or Flux; then EASY with the best of its
+        queue orders and other orders of ``candidates``. Four of them run in each interval.
     as_ran : str or mapping or None, default None
         Policy that models the site: its simulated starts are compared with those of the log. Another policy is only
         named if jobs wait less than under the model, too.
@@ -165,8 +167,8 @@ def audit(
         if not limit > 0.0:
             raise CoallocError(f"{name}: must be above 0 s, got {picture_of(limit)}")
     audited, model = _checked(policy), _checked(as_ran)
-    is_slurm = not isinstance(trace, Instance) and format_of(trace) == "sacct"
-    candidates = {**CANDIDATES, **(SLURM if is_slurm else {})}
+    site = None if isinstance(trace, Instance) else SITES.get(format_of(trace))
+    candidates = {**CANDIDATES, **(site.policies if site else {})}
     tried = _tried(candidates if policies is None else policies, model)
     in_intervals = {label: CANDIDATES[label] for label in IN_INTERVALS} if policies is None else tried
     log = log_of(trace, processors, platform, unit=unit, partition=partition, broken=broken)
@@ -182,7 +184,8 @@ def audit(
     options = {"policies": in_intervals, "time_limit": finite_limit(time_limit), "seed": seed}
     named_model = None if model is None else spelled(model)
     limit, say = finite_limit(policy_limit), progress or (lambda _: None)
-    study = Study(history, log.epoch, options, tried, limit, named_model, say)
+    refine: Callable[[Trials], Mapping[str, Policy]] = refinements if policies is None else lambda _: {}
+    study = Study(history, log.epoch, options, tried, limit, refine, named_model, say)
     with store_at(store) as path:
         found = study.findings(begin, end, window, path, workers)
     trials = found.trials
@@ -202,7 +205,7 @@ def audit(
         trials,
         None if trials.model is None else ModelFit(found.window, trials.model, trials.audited.waits),
         source,
-        is_slurm,
+        site,
         users,
     )
 

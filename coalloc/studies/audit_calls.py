@@ -58,7 +58,8 @@ class Study:
     """State that all calls share: the history, the clock, work on windows, the policies, and the receiver of calls.
 
     ``options`` are those of :func:`measure_window`; ``tried`` are the policies over the whole period by label, each of
-    which has ``policy_limit`` seconds; ``model`` is the label of the one that models the site.
+    which has ``policy_limit`` seconds; ``refine`` returns policies to try next; ``model`` is the label of the one that
+    models the site.
     """
 
     history: History
@@ -66,6 +67,7 @@ class Study:
     options: Mapping[str, Any]
     tried: Mapping[str, Policy]
     policy_limit: float
+    refine: Callable[[Trials], Mapping[str, Policy]]
     model: str | None
     say: Callable[[str], None] = field(compare=False)
 
@@ -76,9 +78,13 @@ class Study:
         whole = window_of(self.history, begin, end)
         if whole is None:
             raise CoallocError(f"no job waits or arrives in the period; {arrivals_text(self.history, self.epoch)}")
-        of_windows, of_policies = self._window_calls(whole, length), self._policy_calls(whole)
+        of_windows, of_policies = self._window_calls(whole, length), self._policy_calls(whole, self.tried)
         outcomes = self._run([of_windows[0], *of_policies, *of_windows[1:]], path, workers)
-        simulated = {call.label: np.array(outcomes[call]["starts"]) for call in of_policies if _is_done(call, outcomes)}
+        if all(call in outcomes for call in (*of_windows, *of_policies)):
+            more = self._policy_calls(whole, self.refine(self._trials(whole, length, of_policies, outcomes)))
+            of_policies += more
+            outcomes |= self._run(more, path, workers) if more else {}
+        simulated = _simulated(of_policies, outcomes)
         rows = [self._row(call, outcomes[call], simulated) for call in of_windows if call in outcomes]
         missing = [call.label for call in (*of_windows, *of_policies) if call not in outcomes]
         if missing:
@@ -87,7 +93,7 @@ class Study:
             best_starts(call.window, outcomes[call], row, simulated if call.is_whole else {})
             for call, row in zip(of_windows, rows, strict=True)
         ]
-        return AuditFindings(whole, rows, starts, self._trials(whole, length, simulated))
+        return AuditFindings(whole, rows, starts, self._trials(whole, length, of_policies, outcomes))
 
     def _window_calls(self, whole: AuditWindow, length: float) -> list[WindowCall]:
         """Return the whole period, then its windows; of a period that is one window the period alone."""
@@ -109,11 +115,11 @@ class Study:
         limit = SLOWEST + KILLED_AFTER * float(options["time_limit"])
         return WindowCall(_part(window), label, measure_window, options, limit, window, is_whole)
 
-    def _policy_calls(self, whole: AuditWindow) -> list[WindowCall]:
+    def _policy_calls(self, whole: AuditWindow, tried: Mapping[str, Policy]) -> list[WindowCall]:
         part = _part(whole)
         return [
             WindowCall(part, label, simulated_starts, {"policy": policy}, self.policy_limit, whole)
-            for label, policy in self.tried.items()
+            for label, policy in tried.items()
         ]
 
     def _run(
@@ -132,18 +138,25 @@ class Study:
             found = [*found, *({"label": label, "is_online": True, **values} for label, values in measured.items())]
         return row_of(window, call.label, {**outcome, "schedules": found}, call.is_whole)
 
-    def _trials(self, whole: AuditWindow, length: float, simulated: Mapping[str, Floats]) -> Trials:
+    def _trials(
+        self, whole: AuditWindow, length: float, calls: Sequence[WindowCall], outcomes: Mapping[WindowCall, Outcome]
+    ) -> Trials:
         def waits(starts: Floats) -> Floats:
             return whole.sample.waited + starts - whole.sample.jobs.release
 
-        tried = {label: PolicyTrial(label, self.tried[label], waits(starts)) for label, starts in simulated.items()}
+        simulated = _simulated(calls, outcomes)
+        tried = {
+            call.label: PolicyTrial(call.label, call.options["policy"], waits(simulated[call.label]))
+            for call in calls
+            if call.label in simulated
+        }
         if self.model is not None and self.model not in tried:
             raise CoallocError(f"as_ran: {self.model} took longer than the policy limit; give it more time")
         return Trials(
             Population.of(whole, length, self.history.memberships),
             PolicyTrial(AS_IT_WAS, None, waits(whole.starts)),
             tuple(tried.values()),
-            tuple(label for label in self.tried if label not in tried),
+            tuple(call.label for call in calls if call.label not in tried),
             None if self.model is None else tried[self.model],
         )
 
@@ -170,8 +183,10 @@ def _part(window: AuditWindow) -> RunPart:
     return RunPart(sample.instance, state)
 
 
-def _is_done(call: WindowCall, outcomes: Mapping[WindowCall, Outcome]) -> bool:
-    return call in outcomes and not is_failed(outcomes[call])
+def _simulated(calls: Sequence[WindowCall], outcomes: Mapping[WindowCall, Outcome]) -> dict[str, Floats]:
+    """Return the starts under each policy that has ended, s."""
+    done = [call for call in calls if call in outcomes and not is_failed(outcomes[call])]
+    return {call.label: np.array(outcomes[call]["starts"]) for call in done}
 
 
 def arrivals_text(history: History, epoch: float | None) -> str:

@@ -97,6 +97,17 @@ IN_INTERVALS = ("easy", "easy candidates=spt", "easy queue_order=spt", "easy que
 """Policies that run in each interval, too, and with true run times, where searches begin."""
 
 
+def refinements(trials: Trials) -> dict[str, Policy]:
+    """Return EASY with the best of its queue orders on the odd intervals, and the orders of candidates not tried."""
+    easy = [trial for trial in trials.policies if trial.policy is not None and trial.policy["policy"] == "easy"]
+    best = min(easy, key=lambda trial: float(trial.waits[trials.jobs.chosen_on].mean()), default=None)
+    if best is None or best.policy is None:
+        return {}
+    others = (order for order in (*SHORTEST_FIRST, *AGING) if order != best.policy.get("queue_order"))
+    made = ({**best.policy, "candidates": order} for order in others)
+    return {spelled(policy): policy for policy in made if spelled(policy) not in CANDIDATES}
+
+
 @dataclass(frozen=True, eq=False)
 class PolicyTrial:
     """A schedule of the period: its label, its policy (None: the audited schedule), and the wait of each job, s."""

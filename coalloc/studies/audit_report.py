@@ -16,7 +16,7 @@ from coalloc.measures.intervals import LEAST_SAMPLES
 from coalloc.studies.audit_model import ModelFit
 from coalloc.studies.audit_policies import AS_IT_WAS, STATISTICS, PolicyTrial, Trials, options_of, spelled
 from coalloc.studies.audit_rows import SHARES, Row, ValueRange, table_of
-from coalloc.studies.audit_slurm import best_of_slurm, settings_of
+from coalloc.studies.audit_sites import Site
 from coalloc.studies.audit_words import amount, date_text, percent
 from coalloc.studies.report import Report
 
@@ -35,6 +35,9 @@ GROUP_HEADS = ("jobs by", "group", "jobs", "mean wait", "median", "90 %", "99 %"
 
 GROUP_TEXTS = {"size": "{} processors", "length": "{}"}
 """Wording of a group of jobs, by the attribute that makes groups."""
+
+REPEATED = "0.1"
+"""Time limit of the command that repeats a mean wait, which depends on no search, s."""
 
 FEW_USED = 0.5
 """Share of the processors up to which the most that a log uses at a time raises doubts about their number."""
@@ -114,8 +117,8 @@ class Audit(Report):
         The log compared with the policy that models the site, if one is given.
     source : Source
         The file of the log, for the command that repeats a figure.
-    is_slurm : bool
-        Whether the log is an export of Slurm, so that policies are also stated as settings of Slurm.
+    site : Site or None
+        The resource manager that the log is from, if policies are also stated as its settings.
     names_users : bool
         Whether tables name the users; otherwise they are numbered.
 
@@ -141,7 +144,7 @@ class Audit(Report):
     trials: Trials = field(repr=False)
     model: ModelFit | None = field(repr=False)
     source: LogSource = field(repr=False)
-    is_slurm: bool
+    site: Site | None = field(repr=False)
     names_users: bool
 
     @property
@@ -227,30 +230,31 @@ class Audit(Report):
             options = [text for option in options_of(named.policy) for text in ("-p", option)]
             policy = ["--policy", str(named.policy["policy"]), *options]
             return shlex.join(["coalloc", "simulate", source.file, *source.options, *policy])
-        asked = [*source.options, *source.of_audit, "--against", spelled(named.policy)]
+        asked = [*source.options, *source.of_audit, "--against", spelled(named.policy), "--time-limit", REPEATED]
         return shlex.join(["coalloc", "audit", source.file, *asked])
 
     @property
-    def slurm_settings(self) -> tuple[str, ...]:
-        """Lines of slurm.conf for the best policy that Slurm has settings for; none if the log is not of Slurm."""
-        best = self._best_of_slurm
-        return () if best is None or best.policy is None else settings_of(best.policy)
+    def settings(self) -> tuple[str, ...]:
+        """Lines of the site's configuration for the best policy that it has settings for; none for other logs."""
+        best = self._best_of_site
+        return () if self.site is None or best is None or best.policy is None else self.site.settings_of(best.policy)
 
     @cached_property
-    def _best_of_slurm(self) -> PolicyTrial | None:
-        return best_of_slurm(self.trials) if self.is_slurm else None
+    def _best_of_site(self) -> PolicyTrial | None:
+        return None if self.site is None else self.site.best(self.trials)
 
     @property
-    def slurm_sentence(self) -> str:
-        """Whether Slurm has settings for the named policy, and what the best that it has avoids; "" for other logs."""
-        best, named = self._best_of_slurm, self.trials.named
-        if not self.is_slurm:
+    def settings_sentence(self) -> str:
+        """Whether the site has settings for the named policy, and what the best that it has avoids; "" for others."""
+        best, named = self._best_of_site, self.trials.named
+        if self.site is None:
             return ""
-        none = "" if named is None or named is best else f"Slurm has no setting for {named.label}. "
+        none = "" if named is None or named is best else f"{self.site.name} has no setting for {named.label}. "
         if best is None:
             return none.strip()
         waits = amount(float(best.waits.mean()))
-        return f"{none}Of the policies that Slurm has settings for, {best.label} is best: mean wait {waits}."
+        able = f"Of the policies that {self.site.name} has settings for"
+        return f"{none}{able}, {best.label} is best: mean wait {waits}."
 
     @property
     def shares(self) -> dict[str, ValueRange]:
@@ -271,7 +275,7 @@ class Audit(Report):
             "windows": list(self.windows),
             "named_policy": None if self.trials.named is None else self._named_document(self.trials.named),
             "policies": self.policies.to_dict("records"),
-            "slurm_settings": list(self.slurm_settings),
+            "settings": list(self.settings),
             "unfinished": list(self.trials.unfinished),
             "groups": self.groups.to_dict("records"),
         }
@@ -333,14 +337,12 @@ class Audit(Report):
 
         That is of the model of the site, or else EASY: errors of the model are in both, and do not flatter the policy.
         """
-        of_log = percent(self.answers[0].avoided)
+        of_log = f"{percent(self.answers[0].avoided)} of the wait"
         easy = (trial for trial in self.trials.policies if trial.policy == {"policy": "easy"})
         beside = self.trials.model or next(easy, None)
         if beside is None or beside.label in (self.policy, self.answers[0].policy):
             return of_log
-        return (
-            f"{of_log}, and {percent(self.trials.gain_over(beside.waits))} of the wait under a simulated {beside.label}"
-        )
+        return f"{of_log}, and {percent(self.trials.gain_over(beside.waits))} of that under a simulated {beside.label}"
 
     @property
     def _measured(self) -> str:
@@ -372,12 +374,11 @@ class Audit(Report):
 
     @property
     def _left(self) -> str:
-        """The distance to the bound under the named policy, and its causes."""
+        """The distance to the bound under the named policy."""
         wait, least = self.answers[0], self.answers[0].best.low
-        capacity = f"{between(*map(amount, self.shares['capacity']))}: {SHARES['capacity']}"
         return (
-            f"Of the {amount(wait.online)} that remain, at least {amount(least)} is unavoidable ({capacity}), and "
-            f"at most {amount(max(0.0, wait.online - least))} comes from unknown arrivals and run times."
+            f"Of the {amount(wait.online)} that remain, at least {amount(least)} is unavoidable, and at most "
+            f"{amount(max(0.0, wait.online - least))} comes from unknown arrivals and run times."
         )
 
     @property
@@ -439,8 +440,9 @@ class Audit(Report):
                 *(("", cost) for cost in self._costs),
                 ("reproduce with", self.command),
             ]
-        if self.is_slurm and self.slurm_sentence:
-            found += [("settings of Slurm", self.slurm_sentence), *(("", line) for line in self.slurm_settings)]
+        if self.site is not None and self.settings_sentence:
+            of_site = f"settings of {self.site.name}"
+            found += [(of_site, self.settings_sentence), *(("", line) for line in self.settings)]
         front = self.policies[self.policies["front_p99"]]
         points = zip(front["policy"], front["wait_mean"], front["wait_p99"], strict=True)
         listed = [f"{amount(mean)}, {amount(p99)}: {label}" for label, mean, p99 in points]

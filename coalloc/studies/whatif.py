@@ -74,7 +74,8 @@ def what_if(
     Parameters
     ----------
     trace : str or PathLike or Instance
-        A trace in the Standard Workload Format, an export of Slurm's ``sacct``, or an instance.
+        A trace in the Standard Workload Format, an export of Slurm's ``sacct``, a listing of Flux
+        (``flux jobs -A -a --count=0 --json``), or an instance.
     changes : str or PathLike or mapping
         The changes: a TOML file, or what such a file holds (docs/howto/what-if.md).
     processors : int or None, default None
@@ -82,9 +83,9 @@ def what_if(
     platform : Platform or None, default None
         For a trace, instead of ``processors``: a platform.
     unit : {"cpus", "nodes"}, default "cpus"
-        For ``sacct``: whether a processor is a CPU or a node.
+        For ``sacct`` and Flux: whether a processor is a CPU or a node.
     partition : str or None, default None
-        For ``sacct``: only jobs of this partition. None: all.
+        For ``sacct`` and Flux: only jobs of this partition or queue. None: all.
     broken : {"error", "drop"}, default "error"
         Whether unreadable lines of a trace are an error or dropped.
     after : float or str or None, default None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,12 +14,13 @@ from numpy.typing import NDArray
 from coalloc.documents.storage import FilePath
 from coalloc.instance import Instance, Platform
 from coalloc.measures.groups import Labels, name_labels
-from coalloc.workloads.slurm.sacct import SacctOptions, read_sacct_with_report
-from coalloc.workloads.slurm.sacct_records import Unit, is_sacct
+from coalloc.workloads.flux.jobs import is_listing, read_listing, records
+from coalloc.workloads.slurm.sacct import SacctOptions, log_of_records
+from coalloc.workloads.slurm.sacct_records import Unit, is_sacct, read_records
 from coalloc.workloads.swf import Broken, SwfOptions, read_swf_with_report
 from coalloc.workloads.swf_records import read_header
 
-Format = Literal["swf", "sacct"]
+Format = Literal["swf", "sacct", "flux"]
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class Log:
 
 
 def format_of(path: FilePath) -> Format:
-    """Return the format of a trace, which its first line tells: SWF where it is not of sacct."""
-    return "sacct" if is_sacct(os.fspath(path)) else "swf"
+    """Return the format of a trace, which its beginning tells: SWF where it is neither of sacct nor of Flux."""
+    return "sacct" if is_sacct(os.fspath(path)) else "flux" if is_listing(os.fspath(path)) else "swf"
 
 
 def read_log(
@@ -51,19 +53,27 @@ def read_log(
     partition: str | None = None,
     broken: Broken = "error",
 ) -> Log:
-    """Return the log in a trace: SWF, or an export of ``sacct``, of which ``unit`` and ``partition`` are options.
+    """Return the log in a trace: SWF, or of ``sacct`` or Flux, of which ``unit`` and ``partition`` are options.
 
     ``broken``: lines that cannot be read are an ``"error"``, or ``"drop"``.
 
     Raises
     ------
     InstanceError
-        The file cannot be read, or is neither; each fault has its line.
+        The file cannot be read, or is none of them; each fault has its line.
     """
-    if format_of(path) == "sacct":
-        instance, account = read_sacct_with_report(path, platform, SacctOptions(unit, partition, broken=broken))
+    kind, notes = format_of(path), Counter[str]()
+    if kind != "swf":
+        lines = (
+            read_records(os.fspath(path), unit, partition)
+            if kind == "sacct"
+            else records(read_listing(os.fspath(path)), unit, notes, queue=partition)
+        )
+        instance, account = log_of_records(lines, path, platform, SacctOptions(unit, partition, broken=broken))
         names = {name: name_labels(of_jobs) for name, of_jobs in account.memberships.items() if any(of_jobs)}
-        return Log(instance, np.array(account.starts, dtype=np.float64), account.epoch, account.sentences, names)
+        others = [f"not expressed: {what} ({number})" for what, number in notes.items() if number]
+        starts = np.array(account.starts, dtype=np.float64)
+        return Log(instance, starts, account.epoch, (*account.sentences, *others), names)
     instance, report = read_swf_with_report(path, platform, SwfOptions(broken=broken))
     waits = np.array(report.waits, dtype=np.float64)
     arrivals = np.array([job.arrival for job in instance.jobs], dtype=np.float64)

@@ -168,7 +168,7 @@ def test_the_printed_command_repeats_the_figure(tmp_path):
     # Job 3 starts at 70 s, and 90 s remain of 170 s.
     assert simulated["metrics"]["wait_mean"] == 30.0
     assert whole["gain"] == pytest.approx(1.0 - 90.0 / 170.0)
-    assert part["command"].endswith("--processors 4 --after 60 --against 'easy candidates=spt'")
+    assert part["command"].endswith("--processors 4 --after 60 --against 'easy candidates=spt' --time-limit 0.1")
     again = json.loads(run(*shlex.split(part["command"])[1:], "--json").stdout)
     assert again["named_policy"] == part
     assert part["gain"] == whole["gain"]  # job 1 waits for nothing

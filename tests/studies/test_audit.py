@@ -109,7 +109,7 @@ def test_the_policy_that_avoids_waiting_is_named(tmp_path):
     found = known_run_times(tmp_path / "lpt.sqlite", "lpt", longest="lpt", shortest="spt")
     wait = found.answers[0]
     assert (wait.policy, wait.online, wait.avoided) == ("shortest", pytest.approx(OPTIMUM), pytest.approx(40 / 74))
-    assert "The policy shortest, which knows only user estimates, avoids 54.1 %." in found.headline
+    assert "The policy shortest, which knows only user estimates, avoids 54.1 % of the wait." in found.headline
     assert "4.25 h under shortest, which knows only user estimates: 54.1 % avoided" in str(found)
 
 
@@ -136,7 +136,7 @@ def test_a_gain_is_said_of_the_model_too(tmp_path):
     options = {"policies": {"shortest": {"policy": "spt"}}, "time_limit": 0.02, "processes": 1, "window": 2 * DAY}
     found = audit(Instance(POOL, exact_month(), name="month"), Schedule(late), as_ran="lpt", **options)
     assert found.answers[0].avoided == pytest.approx(1.0 - 34.0 / 82.0)
-    assert "avoids 58.5 %, and 54.1 % of the wait under a simulated lpt." in found.headline
+    assert "avoids 58.5 % of the wait, and 54.1 % of that under a simulated lpt." in found.headline
 
 
 def test_a_policy_that_takes_too_long_is_given_up_and_said(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,16 @@ import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.measures.groups import Labels
 from coalloc.studies.audit_model import ModelFit
-from coalloc.studies.audit_policies import AS_IT_WAS, CANDIDATES, PolicyTrial, Population, Trials, on_front, spelled
+from coalloc.studies.audit_policies import (
+    AS_IT_WAS,
+    CANDIDATES,
+    PolicyTrial,
+    Population,
+    Trials,
+    on_front,
+    refinements,
+    spelled,
+)
 from coalloc.studies.audit_samples import policy_starts
 from coalloc.studies.audit_windows import History, window_of
 
@@ -159,3 +169,13 @@ def test_a_model_that_repeats_the_log_can_be_trusted():
     assert "can be trusted" in fit.verdict
     rough = ModelFit(window, PolicyTrial("model", {"policy": "fcfs"}, 1.25 * waits), waits)
     assert "roughly" in rough.verdict
+
+
+def test_the_best_order_of_easy_is_tried_with_other_orders_of_those_that_pass():
+    waits = {"easy": [9.0, 9.0], "easy queue_order=f1": [1.0, 9.0], "list queue_order=f2 skip=true": [0.0, 0.0]}
+    found = trials(hourly(2), 3600.0, [10.0, 10.0])
+    tried = tuple(PolicyTrial(label, CANDIDATES[label], np.array(of_jobs)) for label, of_jobs in waits.items())
+    # f1 is best on the odd hour. Its own order and "spt" are among the 27.
+    more = refinements(replace(found, policies=tried))
+    assert list(more) == [f"easy queue_order=f1 candidates={o}" for o in ("sjf", "f2", "f3", "f4", "wfp3", "unicef")]
+    assert refinements(replace(found, policies=tried[2:])) == {}

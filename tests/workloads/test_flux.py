@@ -184,10 +184,13 @@ def test_whatever_is_dropped_changed_or_not_expressed_is_counted(read):
         ran(5, ncores=99),
         ran(6, queue="other"),
         ran(7, queue="gpu", ncores=12, nodelist="g1"),
+        ran(8, nodelist="n[1,77]"),
     ]
-    report = read(*jobs).report
+    log = read(*jobs)
+    assert {placement.job for placement in log.schedule} == {"1", "2"}  # 6 had cores of n1 as well
+    report = log.report
     assert report.sentences == (
-        "7 records read, 3 in the instance",
+        "8 records read, 4 in the instance",
         "4 nodes with 20 CPUs in 1 cluster",
         "1 record dropped: never started",
         "1 record dropped: run time not above 0",
@@ -195,6 +198,7 @@ def test_whatever_is_dropped_changed_or_not_expressed_is_counted(read):
         "1 record dropped: more processors, memory or generic resources than its nodes have",
         "1 job changed: had not ended: run time until the end of the log",
         "not expressed: jobs inside of jobs (flux jobs --recursive), left out (1)",
+        "not expressed: jobs on nodes that the resources do not have, left out of the recorded schedule (1)",
         "not expressed: partition or queue that the site does not have: any node will do (1)",
         "not expressed: urgencies other than 16, which are for a queue order (1)",
         "not in the export: t_sched, bank, gpus of jobs",

@@ -5,8 +5,9 @@ Source: RFC 43 (job attributes) and RFC 21 (states) of Flux, and the manual page
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -14,6 +15,7 @@ from pydantic import Field
 
 from coalloc.documents.kinds import load_document
 from coalloc.documents.sentences import faults_of
+from coalloc.documents.storage import opened
 from coalloc.documents.text import quoted
 from coalloc.documents.values import Count, Seconds, Text, Value, value
 from coalloc.instance import Fault, InstanceError
@@ -27,6 +29,8 @@ USED = ("t_sched", "ncores", "nnodes", "nodelist", "duration", "queue", "bank", 
 """Keys that are read where a listing has them, and named where no job has them."""
 
 USUAL_URGENCY = 16
+
+ELSEWHERE = "jobs on nodes that the resources do not have, left out of the recorded schedule"
 
 State = Literal["NEW", "DEPEND", "PRIORITY", "SCHED", "RUN", "CLEANUP", "INACTIVE"]
 
@@ -59,6 +63,20 @@ class FluxJob(Value):
 KEYS = frozenset(FluxJob.__dataclass_fields__)
 
 
+HEAD = 65_536
+"""Bytes of a file that tell a listing."""
+
+
+def is_listing(path: str) -> bool:
+    """Return whether a file begins with jobs of Flux."""
+    try:
+        with opened(path) as stream:
+            first = stream.read(HEAD)
+    except (OSError, EOFError, ValueError, zlib.error):
+        return False
+    return first.lstrip().startswith(b"{") and b'"t_submit"' in first
+
+
 def read_listing(path: str) -> Sequence[object]:
     """Return the jobs of a listing, which are not yet read; one that was asked for by its id stands alone.
 
@@ -82,22 +100,33 @@ def missing_keys(jobs: Sequence[object]) -> list[str]:
     return [key for key in USED if key not in there]
 
 
-def records(jobs: Sequence[object], unit: Unit, notes: Counter[str]) -> Iterator[RecordLine]:
-    """Yield the record of each job; ``notes`` counts what records do not state."""
+def records(
+    jobs: Sequence[object],
+    unit: Unit,
+    notes: Counter[str],
+    *,
+    queue: str | None = None,
+    nodes: Container[str] | None = None,
+) -> Iterator[RecordLine]:
+    """Yield the record of each job, of a ``queue`` if one is given; ``notes`` counts what records do not state.
+
+    ``nodes`` are those of the machine, if it is known.
+    """
     ids = set[int]()
     for number, job in enumerate(jobs):
         place = f"jobs[{number}]"
         try:
-            read = _read(job, notes)
+            read = _read(job, notes, nodes)
             if read.id in ids:
                 raise LineError(f"id must be unique, but {read.id} stands twice")
             ids.add(read.id)
-            yield RecordLine(place, _record(read, unit), _fields(read))
+            is_other = queue is not None and read.queue != queue
+            yield RecordLine(place, RecordDrop.PARTITION if is_other else _record(read, unit), _fields(read))
         except LineError as error:
             yield RecordLine(place, Fault(place, str(error)), {})
 
 
-def _read(job: object, notes: Counter[str]) -> FluxJob:
+def _read(job: object, notes: Counter[str], nodes: Container[str] | None) -> FluxJob:
     """Return a job with the attributes that are read."""
     if not isinstance(job, dict):
         raise LineError(f"must be the object of a job, got {quoted(str(job))}")
@@ -108,10 +137,11 @@ def _read(job: object, notes: Counter[str]) -> FluxJob:
         raise LineError("; ".join(f"{fault.path} {fault.sentence}" for fault in faults_of(error, FluxJob))) from None
     if not read.name.isprintable():
         raise FieldError("name", "without control or format characters", read.name)
-    hosts("nodelist", read.nodelist or "")
+    names = hosts("nodelist", read.nodelist or "")
     inside = job.get("jobs", [])
     if not isinstance(inside, list):
         raise FieldError("jobs", "a list of jobs", str(inside))
+    notes[ELSEWHERE] += nodes is not None and not all(name in nodes for name in names)
     notes["urgencies other than 16, which are for a queue order"] += read.urgency != USUAL_URGENCY
     notes["jobs inside of jobs (flux jobs --recursive), left out"] += len(inside)
     return read

@@ -122,5 +122,5 @@ def read_flux(
     if any(node.gres for node in found.site.nodes.values()):
         missing.append(f"{GPU}s of jobs")
     reading = LogReading(os.fspath(jobs), layout, broken, missing)
-    found_records = records(listing, layout.unit, found.site.notes)
+    found_records = records(listing, layout.unit, found.site.notes, nodes=found.site.nodes)
     return reading.log(found_records, after=after, before=before, speedup="none", names=names, name=name or "")

@@ -10,7 +10,7 @@ import functools
 import logging
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -21,7 +21,7 @@ from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
 from coalloc.system.garbage import no_collection
-from coalloc.workloads.slurm.sacct_records import RecordDrop, SacctRecord, Unit, read_records
+from coalloc.workloads.slurm.sacct_records import RecordDrop, RecordLine, SacctRecord, Unit, read_records
 from coalloc.workloads.slurm.values import UNKNOWN
 from coalloc.workloads.swf import Broken, chosen_platform, no_jobs, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord
@@ -126,9 +126,9 @@ class _Reading:
     num_broken: int = 0
     num_records: int = 0
 
-    def read(self) -> None:
+    def read(self, records: Iterable[RecordLine]) -> None:
         """Read all; raise where lines are broken and may not be."""
-        for line in read_records(self.source, self.options.unit, self.options.partition):
+        for line in records:
             found = line.found
             if isinstance(found, Fault):
                 self.note_broken(found)
@@ -205,9 +205,16 @@ def read_sacct_with_report(
     InstanceError
         The file cannot be read, is none, lacks fields, or has lines that are broken (see ``SacctOptions.broken``).
     """
+    return log_of_records(read_records(os.fspath(path), options.unit, options.partition), path, platform, options)
+
+
+def log_of_records(
+    records: Iterable[RecordLine], path: FilePath, platform: Platform, options: SacctOptions
+) -> tuple[Instance, SacctReport]:
+    """Return the instance of the records in a file on a platform, and the account of what was dropped and changed."""
     reading = _Reading(os.fspath(path), platform, options)
     with no_collection():
-        reading.read()
+        reading.read(records)
     jobs, columns = reading.ruled(), no_jobs() | {"memory": []}
     epoch = min((ruled.arrival for ruled in jobs), default=0.0)
     for ruled in jobs:

@@ -10,7 +10,7 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from coalloc.documents.text import quoted
@@ -147,7 +147,7 @@ def hosts(field: str, text: str) -> tuple[str, ...]:
         parts = re.split(r"\[([^\[\]]*)\]", match[1]) if match else ["["]
         if match is None or "[" in "".join(parts[::2]) or "]" in "".join(parts[::2]):
             raise FieldError(field, "a list of nodes such as n[001-128,200]", text)
-        choices = [list(_numbers(field, text, part)) if i % 2 else [part] for i, part in enumerate(parts)]
+        choices = [_numbers(field, text, part) if i % 2 else [part] for i, part in enumerate(parts)]
         if len(found) + math.prod(map(len, choices)) > MOST_HOSTS:
             raise FieldError(field, f"at most {MOST_HOSTS} nodes", text)
         found += map("".join, itertools.product(*choices))
@@ -155,11 +155,14 @@ def hosts(field: str, text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _numbers(field: str, text: str, inside: str) -> Iterator[str]:
-    """Yield the numbers between the brackets of a hostlist, with the zeros that stand before them."""
+def _numbers(field: str, text: str, inside: str) -> list[str]:
+    """Return the numbers between the brackets of a hostlist, with the zeros that stand before them."""
+    found: list[str] = []
     for part in inside.split(","):
         match = SPAN.fullmatch(part.strip())
         first, last = (match[1], match[2] or match[1]) if match else ("1", "0")
         if len(last) > 9 or not 0 <= int(last) - int(first) < MOST_HOSTS:
             raise FieldError(field, "a list of nodes such as n[001-128,200]", text)
-        yield from (str(number).zfill(len(first)) for number in range(int(first), int(last) + 1))
+        form = f"%0{len(first)}d"
+        found += [form % number for number in range(int(first), int(last) + 1)]
+    return found

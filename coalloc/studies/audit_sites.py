@@ -1,16 +1,20 @@
-"""The policies of an audit in the words of Slurm: those that slurm.conf can state, and the settings that state them.
+"""The policies of an audit in the words of Slurm and Flux: those that a site can configure, and the lines that do so.
 
-Source: the manual page slurm.conf of Slurm (SchedulerParameters, PriorityType, PriorityWeight...).
+Sources: slurm.conf(5) of Slurm (SchedulerParameters, PriorityType, PriorityWeight...), and
+flux-config-sched-fluxion-qmanager(5) of flux-sched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from coalloc.heuristics.flux import Flux
 from coalloc.heuristics.multifactor import DAY, Multifactor
 from coalloc.heuristics.slurm import Slurm
 from coalloc.studies.audit_policies import Policy, PolicyTrial, Trials, spelled
+from coalloc.workloads.logs import Format
 
 MULTIFACTOR = "multifactor"
 
@@ -41,7 +45,51 @@ PERIODS = {"max_age": "PriorityMaxAge", "half_life": "PriorityDecayHalfLife", "c
 """Options of the queue order, and the parameters of slurm.conf that they are."""
 
 
-def settings_of(policy: Policy) -> tuple[str, ...]:
+FLUX: Mapping[str, Policy] = {
+    spelled(policy): policy
+    for policy in (
+        {"policy": "flux"},
+        {"policy": "flux", "queue_policy": "easy", "queue_depth": 1024},
+        {"policy": "flux", "queue_policy": "hybrid", "queue_depth": 1024},
+        {"policy": "flux", "queue_policy": "conservative", "queue_depth": 1024},
+    )
+}
+"""Policies that an audit of a listing of Flux tries, too."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A resource manager: its name, policies that audits of its logs try, and the lines that state a policy."""
+
+    name: str
+    policies: Mapping[str, Policy]
+    settings_of: Callable[[Policy], tuple[str, ...]]
+
+    def best(self, trials: Trials) -> PolicyTrial | None:
+        """Return the policy of least mean wait, on the intervals of choice, that the site has settings for."""
+        rows = trials.jobs.chosen_on
+        able = (trial for trial in trials.policies if trial.policy is not None and self.settings_of(trial.policy))
+        return min(able, key=lambda trial: float(trial.waits[rows].mean()), default=None)
+
+
+def flux_settings(policy: Policy) -> tuple[str, ...]:
+    """Return the lines of a configuration of Flux that state a policy, none where Flux has no setting for it."""
+    options = {name: option for name, option in policy.items() if name != "policy"}
+    if policy["policy"] != "flux" or options.pop("queue_order", "fcfs") != "fcfs":
+        return ()
+    if not options.keys() <= {"queue_policy", "queue_depth", "reservation_depth"}:
+        return ()
+    made = Flux(**options)
+    reserved = (f"policy-params.reservation-depth = {made.reservation_depth}",)
+    return (
+        "[sched-fluxion-qmanager]",
+        f'queue-policy = "{made.queue_policy}"',
+        f"queue-params.queue-depth = {made.queue_depth}",
+        *(reserved if made.queue_policy == "hybrid" else ()),
+    )
+
+
+def slurm_settings(policy: Policy) -> tuple[str, ...]:
     """Return the lines of slurm.conf that state a policy, none where Slurm has no setting for it.
 
     What associations, partitions and users state (shares, priorities, nice values) is no part of slurm.conf.
@@ -78,8 +126,8 @@ def _period(seconds: float) -> str:
     return f"{days}-{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
 
 
-def best_of_slurm(trials: Trials) -> PolicyTrial | None:
-    """Return the policy of least mean wait, on the intervals of choice, that Slurm has settings for."""
-    rows = trials.jobs.chosen_on
-    able = (trial for trial in trials.policies if trial.policy is not None and settings_of(trial.policy))
-    return min(able, key=lambda trial: float(trial.waits[rows].mean()), default=None)
+SITES: Mapping[Format, Site] = {
+    "sacct": Site("Slurm", SLURM, slurm_settings),
+    "flux": Site("Flux", FLUX, flux_settings),
+}
+"""Resource managers by the format of their logs."""
