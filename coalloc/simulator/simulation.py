@@ -191,9 +191,8 @@ def _names(instance: Instance, held: Sequence[Processors]) -> ProcessorSets:
     """Return the names of the processors that jobs have held; jobs on the same ones share them."""
     numbering = instance.platform.numbering
     if isinstance(held, HeldProcessors):
-        intervals, which = held.distinct
-        number = int(which.max(initial=-1)) + 1
-        return ProcessorSets.of_ranges(names_of(numbering, number, intervals).ranges, number, which)
+        number = int(held.which.max(initial=-1)) + 1
+        return ProcessorSets.of_ranges(names_of(numbering, number, held.intervals).ranges, number, held.which)
     sets = list(dict.fromkeys(held))
     names: dict[Processors, ProcessorNames] = {}
     for begin in range(0, len(sets), SETS_AT_ONCE):
