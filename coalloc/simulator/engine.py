@@ -193,8 +193,9 @@ class Engine:
         self._refuse_large(instance)
 
         self._running: dict[int, Running] = {}
-        self._ends: dict[int, float] = {}
-        """Expected end of each running job, and of each reserved one, s."""
+        self._ends, self._homes = dict[int, float](), dict[int, int]()
+        """Expected end of each running job, and of each reserved one, s; and the site of each job, by number, where
+        there are several: from its arrival to its end."""
         self._reserved_jobs: dict[int, tuple[Job, Processors]] = {}
         self._paused, self._reserved = dict[int, float](), set[int]()
         """The running jobs that start later and have not ended; how long each suspended job would still have run (s);
@@ -209,8 +210,6 @@ class Engine:
         self._interrupts = Interrupts()
         self._pool: PoolRun | None = None
         """The whole run in the engine, while it is one."""
-        self._homes: dict[int, int] = {}
-        """The site of each job, by number, where there are several: from its arrival to its end."""
         # What has happened to jobs that have ended; and in runs that failures or policies have interrupted.
         self._record, self._failed, self._preempted, self._suspended = (Record() for _ in range(4))
         self._known_processors = dict[Processors, Processors]()
