@@ -327,7 +327,7 @@ class Site:
             or any(map(ne, in_a_row, count()))
         ):
             return None
-        order = fixed_order(rule, classes)
+        order = fixed_order(rule if rule in FIXED_RULES else "first-fit", classes)
         capacity = np.array([node_class.capacity for node_class in classes], np.int64)
         first = np.cumsum(capacity) - capacity
         return Filling(first[order], capacity[order], np.array(self._slowness)[order])

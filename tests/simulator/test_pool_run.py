@@ -13,7 +13,7 @@ from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, R
 from coalloc.documents.errors import InternalError
 from coalloc.engine import engine
 from coalloc.heuristics.backfilling import Easy
-from coalloc.rules.allocation_rules import FIXED_RULES
+from coalloc.rules.allocation_rules import ALLOCATION_RULES, FIXED_RULES
 from coalloc.rules.orders import FIXED_ORDERS
 from coalloc.simulator import pool_run
 from coalloc.simulator.engine import Engine, Interrupted, Run
@@ -72,7 +72,7 @@ def on_several_clusters(rng: np.random.Generator, instance: Instance) -> Instanc
 
 def random_rules(rng: np.random.Generator) -> tuple[str, dict[str, object]]:
     """Return a policy that states its rules, and options of it."""
-    order, allocation = str(rng.choice(["fcfs", *ORDERS])), str(rng.choice(sorted(FIXED_RULES)))
+    order, allocation = str(rng.choice(["fcfs", *ORDERS])), str(rng.choice(sorted(ALLOCATION_RULES)))
     options: dict[str, object] = {"queue_order": order, "allocation": allocation}
     if rng.random() < 0.4:
         return "list", options | {"skip": bool(rng.integers(2))}
@@ -95,7 +95,7 @@ def test_runs_are_as_they_are_pass_by_pass(block):
     rng = np.random.default_rng(block)
     for number in range(EXAMPLES // 5):
         instance, (name, options) = random_instance(rng), random_rules(rng)
-        if number % 2:
+        if number % 2 and options["allocation"] in FIXED_RULES:
             instance = on_several_clusters(rng, instance)
         rules = {"passes": str(rng.choice(["batch", "per-event"])), "kill": bool(rng.integers(2))}
         engines = [
