@@ -740,6 +740,7 @@ int64_t timeline_compress(
     int64_t size, double starts[size], const double seconds[size], const int64_t tasks[size],
     const int64_t numbers[size], int64_t order[size]) {
     if (of->num_classes != 1 || of->num_whole != 1 || of->num_parts) return FAULT(OUT_OF_RANGE, 0);
+    if (!are_within(tasks, size, 1, MOST)) return FAULT(OUT_OF_RANGE, 7);
     gains all = {0};
     int64_t fault = 0, num_moved = 0;
     for (int64_t k = 0; k < size; k++) all.num_levels = larger(all.num_levels, 1 + level_of(tasks[k]));
