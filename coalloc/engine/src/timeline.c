@@ -686,7 +686,7 @@ static double first_window(const timeline *t, gains *all, int64_t tasks, double 
         double longest = -INFINITY, reach = -INFINITY;
         for (int64_t k = 0; k < smaller(all->size - c * CHUNK, CHUNK); k++) {
             const bool is_possible = seconds <= in->longest[level][k] || before <= in->reach[level][k];
-            if (is_possible && in->starts[k] < before)
+            if (is_possible && in->starts[k] < earlier(before, first)) /* a run from before the first would hold it */
                 first = earlier(first, window_at(t, all, c * CHUNK + k, tasks, seconds, before));
             longest = later(longest, in->longest[level][k]);
             reach = later(reach, in->reach[level][k]);
