@@ -208,12 +208,13 @@ class PoolRun:
         n, made = self._num_jobs, self._made
         num_takes, num_steps = engine().pool_run_num_takes(made), engine().pool_run_num_steps(made)
         starts, ends, killed, passes = np.empty(n), np.empty(n), np.empty(n, np.uint8), np.empty(3)
-        taken = (*(np.empty(num_takes, np.int64) for _ in range(3)), np.empty(num_steps, np.int64))
-        engine().pool_run_read(made, n, num_takes, num_steps, starts, ends, killed, *taken, passes)
+        taker, g, size = (np.empty(num_takes, np.int64) for _ in range(3))
+        steps = np.empty(num_steps, np.int64)
+        engine().pool_run_read(made, n, num_takes, num_steps, starts, ends, killed, taker, g, size, steps, passes)
         held = intervals_of(self._numbering, [run.nodes for run in self._running])
         of_passes = int(passes[0]), float(passes[1]), float(passes[2])
         now, who = self.position.now, killed.nonzero()[0]
-        return PoolFacts(now, starts, ends, who, self._classes, held, *taken, *of_passes)
+        return PoolFacts(now, starts, ends, who, self._classes, held, taker, g, size, steps, *of_passes)
 
 
 class _Orders(NamedTuple):
