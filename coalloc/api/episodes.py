@@ -120,7 +120,7 @@ class PoolEpisode:
     def finished(self) -> Engine:
         """Return the run, which is over."""
         engine = _engine(self._instance, self._scope)
-        engine.take_over(self._pool)
+        engine.take_over(self._pool.facts())
         return engine
 
 

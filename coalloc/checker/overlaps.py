@@ -22,7 +22,7 @@ job is named with those that hold its processors longest, or a hopeless schedule
 MOST_BITS = 100_000_000
 """Size of the sets of processors, in bits, that are kept to be used again."""
 
-SORTED_AT_ONCE = 4_000_000
+SORTED_AT_ONCE = 1_000_000
 """Processors of jobs that are sorted in one go, so that memory stays small."""
 
 WIDE = 64

@@ -98,11 +98,11 @@ class Easy:
 
     @property
     def queue_rules(self) -> QueueRules | None:
-        """Rules on equal processors; None where the order of two jobs changes while they wait."""
+        """Rules that decide as it does; None where it preempts, or the order of two jobs changes while they wait."""
         candidates = None if self.candidates == "queue" else self.candidates
         if self.preempts or not is_fixed(self.queue_order) or not (candidates is None or is_fixed(candidates)):
             return None
-        return QueueRules(self.queue_order, "easy", candidates)
+        return QueueRules(self.queue_order, "easy", candidates, self.allocation)
 
     def begin(self, state: State) -> None:
         """Forget the run before."""

@@ -45,8 +45,9 @@ class ListPolicy(Queued):
 
     @property
     def queue_rules(self) -> QueueRules | None:
-        """Rules on equal processors; None where the order of two jobs changes while they wait."""
-        return QueueRules(self.queue_order, "any" if self.skip else "none") if is_fixed(self.queue_order) else None
+        """Rules that decide as it does; None where the order of two jobs changes while they wait."""
+        rules = QueueRules(self.queue_order, "any" if self.skip else "none", allocation=self.allocation)
+        return rules if is_fixed(self.queue_order) else None
 
     def begin(self, state: State) -> None:
         """Forget the run before."""

@@ -12,6 +12,7 @@ from operator import le
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coalloc.heuristics.classics import less
 from coalloc.instance import Job
@@ -105,12 +106,16 @@ class _Places(Spans):
 
     def sort(self) -> None:
         """Put places that have moved in their rows."""
-        order: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]
+        order: Sequence[int] | NDArray[np.int64]
         if len(self) <= FEW:
             keys = [*zip(self.starts, self.numbers, strict=True)]
             order = sorted(range(len(self)), key=keys.__getitem__)
         else:
             order = np.lexsort((np.frombuffer(self.numbers, np.int64), np.frombuffer(self.starts)))
+        self.put(order)
+
+    def put(self, order: Sequence[int] | NDArray[np.int64]) -> None:
+        """Put places in another order of their rows."""
         for column in self._columns:
             content = np.frombuffer(column, column.typecode)[order].tobytes()
             del column[:]
@@ -174,12 +179,12 @@ class Conservative:
     _held: dict[str, Allocation] = field(init=False, default_factory=dict)
     """Part of the room that each running job takes."""
     _num_arrived: int = field(init=False, default=0)
-    _is_looser: bool = field(init=False, default=False)
-    """Whether a reservation was given up since the last pass."""
+    _gains: list[tuple[float, float]] = field(init=False, default_factory=list)
+    """Times in which room was gained since reservations last moved forward: start and end, s."""
 
     def begin(self, state: State) -> None:
         """Forget the run before."""
-        self._run, self._places, self._num_arrived = state.run, _Places(), 0
+        self._run, self._places, self._num_arrived, self._gains = state.run, _Places(), 0, []
         self._keys = Keys(self.queue_order)
         self._expect_what_runs(state)
 
@@ -189,7 +194,7 @@ class Conservative:
         if k is not None:
             place = self._places.pop(k)
             self._timeline.give_back(place.start, place.end, place.counts)
-            self._is_looser = True
+            self._gains.append((place.start, place.end))
 
     def copy(self) -> Self:
         """Return a policy of its own with the same reservations."""
@@ -197,6 +202,7 @@ class Conservative:
         if self._run is not None:
             twin._timeline, twin._keys = self._timeline.copy(), copy(self._keys)
         twin._places, twin._ends, twin._held = self._places.copy(), self._ends.copy(), self._held.copy()
+        twin._gains = self._gains.copy()
         return twin
 
     def decide(self, state: State) -> list[Start | Wake]:
@@ -209,8 +215,9 @@ class Conservative:
             self._make_again(state, allocator)
         else:
             self._timeline.forget(state.now)
-            if self._has_gained(state):
-                self._move_forward(allocator)
+            self._give_back(state)
+            if self._gains:
+                self._move_forward(allocator, is_pool=len(state.room) == 1)
         self._reserve_for(state.queue[len(self._places) :], allocator)
         due = self._due(state)
         next_start = self._places.starts[0] if self._places else -math.inf
@@ -230,18 +237,16 @@ class Conservative:
         self._held = {run.job.id: run.taken for run in running}
         self._timeline = state.timeline((max(now, run.estimated_end), run.taken) for run in running)
 
-    def _has_gained(self, state: State) -> bool:
-        """Give back what jobs hold in vain that have ended before their estimates; return whether room was gained."""
-        has_gained, self._is_looser = self._is_looser, False
+    def _give_back(self, state: State) -> None:
+        """Give back what jobs hold in vain that have ended before their estimates."""
         if len(self._ends) == len(state.running):
-            return has_gained
+            return
         running, now = {run.job.id for run in state.running}, state.now
         for ended in [job for job in self._ends if job not in running]:
             end, counts = self._ends.pop(ended), self._held.pop(ended)
             if end > now:
                 self._timeline.give_back(now, end, counts)
-                has_gained = True
-        return has_gained
+                self._gains.append((now, end))
 
     # -------------------------------------------------------------------------- reservations
 
@@ -263,13 +268,17 @@ class Conservative:
     def _make_again(self, state: State, allocator: Allocator) -> None:
         """Make all reservations again, in order of start."""
         self._expect_what_runs(state)
-        places, self._places = self._places, _Places()
+        places, self._places, self._gains = self._places, _Places(), []
         for place in places:
             self._reserve(place.job, place.number, place.least_time, allocator)
 
-    def _move_forward(self, allocator: Allocator) -> None:
+    def _move_forward(self, allocator: Allocator, *, is_pool: bool) -> None:
         """Move reservations, one after the other, to the earliest instants that the others leave."""
         places, num_seen, is_by_start = self._places, 0, self.compression == "start"
+        gains, self._gains = self._gains, []
+        if is_pool and is_by_start:
+            places.put(self._timeline.compress(gains, places, places.numbers))
+            return
         turn = array("q", np.arange(len(places)).tobytes() if is_by_start else self._in_turn())
         places.begin_search()
         while num_seen < len(places):

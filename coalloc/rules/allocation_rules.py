@@ -139,9 +139,14 @@ def _ranked(name: RuleName, classes: Sequence[NodeClass]) -> Callable[[Sequence[
         return sorted(range(len(classes)), key=rank(classes, free).__getitem__)
 
     if name in FIXED_RULES:
-        order = ranked(())
+        order = fixed_order(name, classes)
         return lambda _: order
     return ranked
+
+
+def fixed_order(name: RuleName, classes: Sequence[NodeClass]) -> list[int]:
+    """Return the classes by their rank, which does not depend on what is free."""
+    return sorted(range(len(classes)), key=ALLOCATION_RULES[name](classes, ()).__getitem__)
 
 
 def _by_named_times(plain: Allocator, name: RuleName, classes: Sequence[NodeClass], scope: Scope) -> Allocator:

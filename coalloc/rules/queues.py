@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance import Job
+from coalloc.rules.allocation_rules import RuleName
 from coalloc.rules.orders import Keys, Moment, Order, comparing, places_in_order
 
 Places = list[int] | NDArray[np.int64]
@@ -30,15 +31,17 @@ LeastTime = Callable[[Job], float]
 
 
 class QueueRules(NamedTuple):
-    """Rules by which jobs start on equal processors: from the head of the queue on, and behind one that does not fit.
+    """Rules by which jobs start: from the head of the queue on, and behind one that does not fit.
 
     ``passing`` says which: none, any that fits, or those that do not delay the first (EASY), which are tried in the
-    order of ``candidates``; None is that of the queue. The orders never change while jobs wait.
+    order of ``candidates``; None is that of the queue. The orders never change while jobs wait. ``allocation`` says
+    which processors a job gets.
     """
 
     order: Order
     passing: Literal["none", "any", "easy"]
     candidates: Order | None = None
+    allocation: RuleName = "fastest-first"
 
 
 class Gap(Protocol):

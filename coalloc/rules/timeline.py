@@ -132,6 +132,16 @@ class Timeline(Generic[Amount]):
             raise CoallocError("a timeline cannot move its spans")
         return num_seen, window[0]
 
+    def compress(self, gains: Sequence[tuple[float, float]], spans: Spans, numbers: array[int]) -> np.ndarray[Any, Any]:
+        """Let spans that are taken from a pool, by start, begin at the first window before; return their new order.
+
+        That is by start, then by number. Each had no window before room was gained in the ``gains`` (start and end, s).
+        """
+        columns = (np.frombuffer(c, c.typecode) for c in (spans.starts, spans.least_times, spans.tasks, numbers))
+        gained, order = np.array(gains, float).reshape(-1, 2).T.copy(), np.empty(len(numbers), np.int64)
+        engine().timeline_compress(self._handle, len(gains), *gained, len(numbers), *columns, order)
+        return order
+
     def changes(self, since: float) -> list[float]:
         """Return the times from ``since`` on at which a step begins."""
         times = np.empty(engine().timeline_num_changes(self._handle, since))

@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from coalloc.documents.columns import Columns, column
+from coalloc.documents.columns import Columns, column, some_has
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, RunningJob, as_resources
 from coalloc.instance.spread import SPREADING
@@ -36,7 +36,7 @@ from coalloc.simulator.node_sharing import refuse_unshared, sharing_of, user_cha
 from coalloc.simulator.occupancy import refuse_too_large, refuse_unplaceable
 from coalloc.simulator.outlook import Reserved, Shutting
 from coalloc.simulator.policy import Policy, Running, StatesRules, as_described, knows_suspension
-from coalloc.simulator.pool_run import ALL, PoolRun
+from coalloc.simulator.pool_run import ALL, PoolFacts, PoolRun
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, SlowdownSource
 from coalloc.simulator.readiness import Event, Readiness
@@ -149,7 +149,7 @@ class Engine:
         partitions: Sequence[Partition],
         *,
         router: Router | None = None,
-        sources: Iterable[SlowdownSource] = (),
+        sources: Sequence[SlowdownSource] = (),
         changes: Iterable[Change] = (),
         failures: Sequence[Failure] = (),
         requeue: bool = True,
@@ -179,9 +179,11 @@ class Engine:
         changes = self._with_unavailable(changes, instance)
         self._clock = Clock(column(self._jobs, "arrival"), passes, changes, instance.time_base)
         self._contention = Contention(instance.platform)
+        self._is_plain = not sources and "times" not in instance.features
+        """Whether nothing but links slows jobs of one time down."""
         sources = [self._contention, *sources] if self._contention.is_possible else [*sources]
         self._progress = Progress(sources)
-        self._is_steady = not sources and "times" not in instance.features
+        self._is_steady = self._is_plain and not sources
         """Whether a job takes as long as its processors say, whatever happens meanwhile."""
         self._base_times = column(self._jobs, "base_time")
         self._seen = _seen_columns(self._jobs, is_steady=self._is_steady)
@@ -191,8 +193,9 @@ class Engine:
         self._refuse_large(instance)
 
         self._running: dict[int, Running] = {}
-        self._ends: dict[int, float] = {}
-        """Expected end of each running job, and of each reserved one, s."""
+        self._ends, self._homes = dict[int, float](), dict[int, int]()
+        """Expected end of each running job, and of each reserved one, s; and the site of each job, by number, where
+        there are several: from its arrival to its end."""
         self._reserved_jobs: dict[int, tuple[Job, Processors]] = {}
         self._paused, self._reserved = dict[int, float](), set[int]()
         """The running jobs that start later and have not ended; how long each suspended job would still have run (s);
@@ -207,8 +210,6 @@ class Engine:
         self._interrupts = Interrupts()
         self._pool: PoolRun | None = None
         """The whole run in the engine, while it is one."""
-        self._homes: dict[int, int] = {}
-        """The site of each job, by number, where there are several: from its arrival to its end."""
         # What has happened to jobs that have ended; and in runs that failures or policies have interrupted.
         self._record, self._failed, self._preempted, self._suspended = (Record() for _ in range(4))
         self._known_processors = dict[Processors, Processors]()
@@ -337,45 +338,52 @@ class Engine:
             if self._report is not None and run.position.instants == next_report:
                 self._report(self.position)
                 next_report += PASSES_PER_REPORT
-        self.take_over(run)
+        facts, self._pool = run.facts(), None
+        del run  # and its memory, before processors are named
+        self.take_over(facts)
         return True
 
     def pool_by_hand(self) -> PoolRun | None:
         """Return a run in the engine whose starts the caller chooses, where the whole run is possible there."""
-        return self._pool_run(None) if self._fits_pool else None
+        return self._pool_run(None) if self._follows_from_jobs and self._sites[0].is_pool else None
 
     def _pool_run(self, rules: QueueRules | None) -> PoolRun:
         """Return the run of the only site in the engine."""
         (site,) = self._sites
+        classes = site.filling(rules.allocation) if rules is not None else site.filling()
+        assert classes is not None
         are = {"is_per_event": self._is_per_event, "are_killed": self._kill}
-        return PoolRun(self._instance, site.slowness, rules, site.state, **are)
+        return PoolRun(self._instance, classes, rules, site.state, **are)
 
-    def take_over(self, run: PoolRun) -> None:
+    def take_over(self, facts: PoolFacts) -> None:
         """Be where a run in the engine is that is over."""
-        facts, self._pool = run.facts(), None
-        self._record, self._ended = Record.of_all(facts.starts, facts.ends, facts.processors), self._num_jobs
+        self._ended = self._num_jobs
         self._killed = set(facts.killed.tolist())
         for known in (self._present, self._running, self._ends, self._homes):
             known.clear()
         self._clock.finish(facts.now)
         self._sites[0].finish(facts.passes, facts.pass_seconds, facts.longest_pass)
+        self._record = Record.of_all(facts.starts, facts.ends, facts.processors())
 
     @property
-    def _fits_pool(self) -> bool:
+    def _follows_from_jobs(self) -> bool:
         """Whether the whole run follows from its jobs and what is decided, and has not begun."""
         site = self._sites[0]
         has_more = self._failures or self._router or self._readiness or self._is_moldable or site.power or site.outlook
         is_new = not self._is_disturbed and not site.num_decisions
-        return not has_more and self._is_steady and site.is_pool and is_new
+        loads_links = self._contention.is_possible and some_has(self._jobs, "task_bandwidth")
+        return site.is_whole and self._is_plain and is_new and not (has_more or loads_links)
 
     def _pool_rules(self) -> QueueRules | None:
         """Return the rules by which the whole run follows from its jobs; None where more matters, or it has begun."""
         policy = self._sites[0].policy
-        if not self._fits_pool:
+        if not self._follows_from_jobs:
             return None
         is_own = "queue_rules" in vars(type(policy))  # what inherits them may decide otherwise
         rules = policy.queue_rules if is_own and isinstance(policy, StatesRules) else None
-        return rules if isinstance(rules, QueueRules) else None  # a policy of a user may mean something else by it
+        if not isinstance(rules, QueueRules):  # a policy of a user may mean something else by it
+            return None
+        return None if self._sites[0].filling(rules.allocation) is None else rules
 
     def facts(self, jobs: Sequence[int]) -> Run:
         """Return what has happened to some jobs, all of which have ended, in their order."""

@@ -548,7 +548,7 @@ class Leaving(Protocol):
 
 @runtime_checkable
 class StatesRules(Protocol):
-    """A policy that states as data what it decides on equal processors, so that the engine can run it as a whole."""
+    """A policy that states as data what it decides, so that the engine can run it as a whole."""
 
     @property
     def queue_rules(self) -> QueueRules | None:

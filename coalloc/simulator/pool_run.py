@@ -1,5 +1,6 @@
-"""Whole runs on equal processors, in the engine: rigid jobs that take as long as they say, by the rules of a queue.
+"""Whole runs in the engine: rigid jobs that take as long as their processors say, by the rules of a queue.
 
+A job fits where enough processors are free, and classes of equal ones are filled in an order that never changes.
 What happens is what happens pass by pass in :class:`coalloc.simulator.engine.Engine` (a test compares them), which can
 stop anywhere, and asks policies in Python.
 """
@@ -38,23 +39,21 @@ Ints = NDArray[np.int64]
 
 
 class HeldProcessors(Sequence[Processors]):
-    """The processors of jobs as intervals, of which sets are made when asked for."""
+    """The processors of jobs as ``intervals`` of the different sets, and ``which`` of these each job held.
 
-    def __init__(self, number: int, intervals: Intervals) -> None:
-        self.intervals = intervals
-        self._begins = np.searchsorted(intervals.holder, np.arange(number + 1))
+    A set is made when it is asked for.
+    """
 
-    @property
-    def distinct(self) -> tuple[Intervals, Ints]:
-        """The different sets of processors, and which of them each job held."""
-        content = np.stack([self.intervals.first, self.intervals.stop], axis=1).tobytes()
+    def __init__(self, number: int, held: Intervals) -> None:
+        begins = np.searchsorted(held.holder, np.arange(number + 1)).tolist()
+        bounds = np.stack([held.first, held.stop], axis=1).astype(np.int32)
         numbers: dict[bytes, int] = {}
-        bounds = pairwise((self._begins * (len(content) // max(1, len(self.intervals.first)))).tolist())
-        which = np.array([numbers.setdefault(content[slice(*part)], len(numbers)) for part in bounds], np.int64)
-        return self.intervals.taken(np.unique(which, return_index=True)[1]), which
+        found = (numbers.setdefault(bounds[slice(*part)].tobytes(), len(numbers)) for part in pairwise(begins))
+        self.which = np.fromiter(found, np.int32, number)
+        self.intervals = held.taken(np.unique(self.which, return_index=True)[1])
 
     def __len__(self) -> int:
-        return len(self._begins) - 1
+        return len(self.which)
 
     @overload
     def __getitem__(self, place: int) -> Processors: ...
@@ -63,7 +62,7 @@ class HeldProcessors(Sequence[Processors]):
     def __getitem__(self, place: int | slice) -> Processors | Sequence[Processors]:
         if isinstance(place, slice):
             return [self[k] for k in range(*place.indices(len(self)))]
-        part = slice(*self._begins[range(len(self))[place] :][:2])
+        part = slice(*np.searchsorted(self.intervals.holder, self.which[place] + np.arange(2)))
         bounds = zip(self.intervals.first[part].tolist(), self.intervals.stop[part].tolist(), strict=True)
         held: Processors = sum((1 << stop) - (1 << first) for first, stop in bounds)
         return held
@@ -72,21 +71,49 @@ class HeldProcessors(Sequence[Processors]):
         return map(self.__getitem__, range(len(self)))
 
 
+class Filling(NamedTuple):
+    """Classes of equal processors in the order in which they are filled.
+
+    Of each the number of its ``first`` processor, after which the others come, its ``capacity`` and its ``slowness``.
+    """
+
+    first: Ints
+    capacity: Ints
+    slowness: Floats
+
+
 @dataclass(frozen=True, slots=True)
 class PoolFacts:
-    """Events of a run so far: by job its start and end (s), its processors, whether it was killed.
+    """Events of a run that is over: by job its start and end (s), and the jobs that were killed.
 
-    ``passes`` counts those with jobs in the queue; ``pass_seconds`` is what they took, ``longest_pass`` the longest.
+    Jobs got processors by takes, each a number (``size``) of a class (``g``, by its place among ``classes``) for a job
+    (``taker``), in ``steps`` (:func:`coalloc.schedule.naming.named_takes`); those of jobs that ran from the beginning
+    are ``held``. ``passes`` counts those with jobs in the queue; ``pass_seconds`` is what they took, ``longest_pass``
+    the longest.
     """
 
     now: float
     starts: Floats
     ends: Floats
-    processors: HeldProcessors
     killed: Ints
+    classes: Filling
+    held: Intervals
+    taker: Ints
+    g: Ints
+    size: Ints
+    steps: Ints
     passes: int
     pass_seconds: float
     longest_pass: float
+
+    def processors(self) -> HeldProcessors:
+        """Return the processors of each job: the lowest of each class that were free."""
+        holder, order = self.held.holder, np.argsort(self.held.first)
+        held = Intervals(np.zeros(len(holder), np.int64), self.held.first[order], self.held.stop[order])
+        steps = _released_apart(self.steps, 2 * len(self.taker), holder[order]) if len(holder) else self.steps
+        take, first, stop = named_takes(self.classes.capacity, self.g, self.size, held, steps)
+        shift = self.classes.first[self.g[take]]
+        return HeldProcessors(len(self.starts), in_order(Intervals(self.taker[take], first + shift, stop + shift)))
 
 
 class PoolPosition(NamedTuple):
@@ -100,7 +127,7 @@ class PoolPosition(NamedTuple):
 
 
 class PoolRun:
-    """A run of an instance whose processors are equal and which has nothing but jobs; ``slowdown`` is theirs.
+    """A run of an instance that has nothing but jobs, which fill its classes in an order.
 
     The orders of the rules have the keys that they have at the ``beginning``, which never change. Without rules
     :meth:`choose` says which jobs start.
@@ -109,7 +136,7 @@ class PoolRun:
     def __init__(
         self,
         instance: Instance,
-        slowdown: float,
+        classes: Filling,
         rules: QueueRules | None,
         beginning: Moment,
         *,
@@ -117,29 +144,32 @@ class PoolRun:
         are_killed: bool,
     ) -> None:
         jobs, running, base = instance.jobs, instance.running, instance.time_base
-        self._running, self._numbering = running, instance.platform.numbering
-        self._num_jobs, self._num_processors = len(jobs), instance.platform.num_processors
+        self._running, self._numbering, self._classes = running, instance.platform.numbering, classes
+        self._num_jobs = len(jobs)
         arrivals, base_times, estimates, shares = (
             np.asarray(column(jobs, name), float) for name in ("arrival", "base_time", "estimate", "processing_share")
         )
-        factors = shares * slowdown + np.where(shares < 1.0, 1.0 - shares, 0.0)
-        self._tasks = np.asarray(column(jobs, "tasks"), np.int64)
+        tasks = np.asarray(column(jobs, "tasks"), np.int64)
         orders = _Orders.of(jobs, rules, beginning)
         self._arguments = (
             len(jobs),
             len(running),
-            self._num_processors,
+            len(classes.first),
+            int(np.minimum(tasks, len(classes.first)).sum()),
             orders.passing,
             is_per_event,
             are_killed,
             base.tolerance,
             base.latest,
             TIME_PRECISION,
+            classes.capacity,
+            classes.slowness,
             np.argsort(arrivals, kind="stable"),
             np.concatenate([arrivals, [run.job.arrival for run in running]]),
-            np.concatenate([self._tasks, np.array([run.job.tasks for run in running], np.int64)]),
-            base_times * factors,
-            estimates * factors,
+            np.concatenate([tasks, np.array([run.job.tasks for run in running], np.int64)]),
+            shares,
+            base_times,
+            estimates,
             orders.keys,
             orders.turns,
             np.array([run.end for run in running], float),
@@ -175,34 +205,16 @@ class PoolRun:
 
     def facts(self) -> PoolFacts:
         """Return what has happened in a run that is over."""
-        n, r = self._num_jobs, len(self._running)
+        n, made = self._num_jobs, self._made
+        num_takes, num_steps = engine().pool_run_num_takes(made), engine().pool_run_num_steps(made)
         starts, ends, killed, passes = np.empty(n), np.empty(n), np.empty(n, np.uint8), np.empty(3)
-        started, steps = np.empty(n, np.int64), np.empty(2 * n + r, np.int64)
-        engine().pool_run_read(self._made, n, r, starts, ends, killed, started, steps, passes)
-        held = HeldProcessors(n, self._processors(started, steps))
-        return PoolFacts(
-            self.position[0],
-            starts,
-            ends,
-            held,
-            killed.nonzero()[0],
-            int(passes[0]),
-            float(passes[1]),
-            float(passes[2]),
-        )
-
-    def _processors(self, started: Ints, steps: Ints) -> Intervals:
-        """Return which processors jobs got that started and ended in these steps: the lowest that were free."""
-        n, zeros = self._num_jobs, np.zeros(self._num_jobs, np.int64)
+        taker, g, size = (np.empty(num_takes, np.int64) for _ in range(3))
+        steps = np.empty(num_steps, np.int64)
+        engine().pool_run_read(made, n, num_takes, num_steps, starts, ends, killed, taker, g, size, steps, passes)
         held = intervals_of(self._numbering, [run.nodes for run in self._running])
-        order = np.argsort(held.first)
-        holder, first, stop = held.holder[order], held.first[order], held.stop[order]
-        if len(holder):
-            steps = _released_apart(steps, 2 * n, holder)
-        capacities = np.array([self._num_processors], np.int64)
-        held = Intervals(np.zeros(len(holder), np.int64), first, stop)
-        take, first, stop = named_takes(capacities, zeros, self._tasks[started], held, steps)
-        return in_order(Intervals(started[take], first, stop))
+        of_passes = int(passes[0]), float(passes[1]), float(passes[2])
+        now, who = self.position.now, killed.nonzero()[0]
+        return PoolFacts(now, starts, ends, who, self._classes, held, taker, g, size, steps, *of_passes)
 
 
 class _Orders(NamedTuple):

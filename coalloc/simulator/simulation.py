@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import numpy as np
+
 from coalloc.checker import check
 from coalloc.documents.columns import Columns, column
 from coalloc.documents.errors import InternalError
@@ -191,9 +193,9 @@ def _names(instance: Instance, held: Sequence[Processors]) -> ProcessorSets:
     """Return the names of the processors that jobs have held; jobs on the same ones share them."""
     numbering = instance.platform.numbering
     if isinstance(held, HeldProcessors):
-        intervals, which = held.distinct
+        which = held.which.astype(np.int64)
         number = int(which.max(initial=-1)) + 1
-        return ProcessorSets.of_ranges(names_of(numbering, number, intervals).ranges, number, which)
+        return ProcessorSets.of_ranges(names_of(numbering, number, held.intervals).ranges, number, which)
     sets = list(dict.fromkeys(held))
     names: dict[Processors, ProcessorNames] = {}
     for begin in range(0, len(sets), SETS_AT_ONCE):

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import chain, compress
-from operator import or_
+from itertools import chain, compress, count
+from operator import ne, or_
 from time import perf_counter
 from typing import Any, Self
 
@@ -27,6 +27,7 @@ from coalloc.instance.power import known_power_states
 from coalloc.instance.resources import contended_nodes, of_nodes
 from coalloc.problem.allocation import Allocation, node_classes, reserved_nodes
 from coalloc.problem.execution import Kinds, execution_time, kinds_of
+from coalloc.rules.allocation_rules import FIXED_RULES, RuleName, fixed_order
 from coalloc.rules.closings import Closing
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
@@ -47,6 +48,7 @@ from coalloc.simulator.policy import (
     as_described,
     suspends,
 )
+from coalloc.simulator.pool_run import Filling
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.site_power import SitePower
 from coalloc.simulator.usage import Ledger, Use, UserUsage
@@ -313,10 +315,22 @@ class Site:
         """Whether all its processors are equal, and every job may be on each of them."""
         return isinstance(self._occupancy, PoolOccupancy)
 
-    @property
-    def slowness(self) -> float:
-        """The processing slowdown of equal processors."""
-        return self._slowness[0]
+    def filling(self, rule: RuleName = "first-fit") -> Filling | None:
+        """Return the order in which an allocation rule always fills the classes; None where more than that counts."""
+        classes, is_pool = self.state.classes, self.is_pool
+        in_a_row = chain.from_iterable(node_class.processors for node_class in classes)
+        if not is_pool and (
+            self.state.given
+            or rule not in FIXED_RULES
+            or self.state.scope != "platform"
+            or self.state.is_restricted
+            or any(map(ne, in_a_row, count()))
+        ):
+            return None
+        order = fixed_order(rule if rule in FIXED_RULES else "first-fit", classes)
+        capacity = np.array([node_class.capacity for node_class in classes], np.int64)
+        first = np.cumsum(capacity) - capacity
+        return Filling(first[order], capacity[order], np.array(self._slowness)[order])
 
     def finish(self, passes: int, seconds: float, longest: float) -> None:
         """Let all jobs have left, after so many passes, which took the policy so long, s."""

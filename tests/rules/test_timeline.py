@@ -6,9 +6,12 @@ import math
 from array import array
 from random import Random
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coalloc.documents.errors import InternalError
 from coalloc.rules.timeline import Spans, Timeline
 from tests.strategies import LAW
 
@@ -243,3 +246,46 @@ def test_spans_advance_as_one_search_after_another_says(
     assert timeline.advance(0, array("q", turn), spans, is_by_start=is_by_start) == (len(turn), math.inf)
     assert spans.starts == starts
     assert [timeline.free(t) for t in timeline.changes(0.0)] == [plain.free(t) for t in plain.changes(0.0)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_spans_of_a_pool_move_forward_as_one_search_after_another_says(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    timeline, placed = Timeline(0.0, (40,)), []
+    unit, most = float(rng.choice([1.0, 0.1, 1e9 / 3])), int(rng.choice([4, 40]))
+    for number in range(int(rng.choice([10, 150, 400]))):
+        tasks, seconds = int(rng.integers(1, most + 1)), unit * float(rng.integers(1, rng.choice([3, 60])))
+        start = timeline.window(0.0, seconds, tasks)
+        timeline.take(start, start + seconds, (tasks,))
+        placed.append((start, number, seconds, tasks))
+    gains = []
+    for k in sorted(rng.choice(len(placed), len(placed) // 8, replace=False).tolist(), reverse=True):
+        start, _, seconds, tasks = placed.pop(k)
+        timeline.give_back(start, start + seconds, (tasks,))
+        gains.append((start, start + seconds))
+    placed.sort()
+    plain, expected = timeline.copy(), []
+    for start, number, seconds, tasks in placed:
+        found = min(start, plain.window(-math.inf, seconds, tasks, start))
+        plain.give_back(start, start + seconds, (tasks,))
+        plain.take(found, found + seconds, (tasks,))
+        expected.append((found, number))
+    spans = Spans()
+    for start, _, seconds, tasks in placed:
+        spans.starts.append(start)
+        spans.least_times.append(seconds)
+        spans.tasks.append(tasks)
+    order = timeline.compress(gains, spans, array("q", [number for _, number, *_ in placed]))
+    assert [*spans.starts] == [start for start, _ in expected]
+    assert [expected[k] for k in order] == sorted(expected)
+    for t in {*timeline.changes(0.0), *plain.changes(0.0)}:
+        assert timeline.free(t) == plain.free(t)
+
+
+def test_only_spans_of_a_pool_are_compressed() -> None:
+    spans = Spans()
+    with pytest.raises(InternalError, match="of timeline_compress is out of range"):
+        Timeline(0.0, (4, 4)).compress([], spans, array("q"))
+    spans.starts, spans.least_times, spans.tasks = array("d", [0.0]), array("d", [1.0]), array("q", [0])
+    with pytest.raises(InternalError, match="tasks of timeline_compress is out of range"):
+        Timeline(0.0, (4,)).compress([], spans, array("q", [0]))

@@ -13,6 +13,7 @@ from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, R
 from coalloc.documents.errors import InternalError
 from coalloc.engine import engine
 from coalloc.heuristics.backfilling import Easy
+from coalloc.rules.allocation_rules import ALLOCATION_RULES, FIXED_RULES
 from coalloc.rules.orders import FIXED_ORDERS
 from coalloc.simulator import pool_run
 from coalloc.simulator.engine import Engine, Interrupted, Run
@@ -21,7 +22,7 @@ from coalloc.simulator.processors import intervals_of
 from coalloc.simulator.simulation import engine_for
 
 ORDERS = sorted(FIXED_ORDERS)
-EXAMPLES = 250
+EXAMPLES = 500
 
 
 def random_instance(rng: np.random.Generator) -> Instance:
@@ -53,12 +54,29 @@ def random_instance(rng: np.random.Generator) -> Instance:
     return instance.replace(running=running)
 
 
+def on_several_clusters(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return the jobs on clusters of groups, the speeds of which may be equal; their tasks do not communicate."""
+    powers = [1.0, 1.0, 0.75, 0.4] if rng.random() < 0.7 else [1.0]
+    clusters = [
+        Cluster(
+            f"C{c}",
+            [NodeGroup(int(rng.integers(1, 5)), float(rng.choice(powers))) for _ in range(rng.integers(1, 3))],
+            link_bandwidth=1.0,
+        )
+        for c in range(rng.integers(1, 5))
+    ]
+    platform = Platform(clusters)
+    most = platform.num_processors
+    return Instance(platform, [job.replace(tasks=1 + (job.tasks - 1) % most) for job in instance.jobs])
+
+
 def random_rules(rng: np.random.Generator) -> tuple[str, dict[str, object]]:
     """Return a policy that states its rules, and options of it."""
-    order = str(rng.choice(["fcfs", *ORDERS]))
+    order, allocation = str(rng.choice(["fcfs", *ORDERS])), str(rng.choice(sorted(ALLOCATION_RULES)))
+    options: dict[str, object] = {"queue_order": order, "allocation": allocation}
     if rng.random() < 0.4:
-        return "list", {"queue_order": order, "skip": bool(rng.integers(2))}
-    return "easy", {"queue_order": order, "candidates": str(rng.choice(["queue", *ORDERS]))}
+        return "list", options | {"skip": bool(rng.integers(2))}
+    return "easy", options | {"candidates": str(rng.choice(["queue", *ORDERS]))}
 
 
 def pass_by_pass(engine: Engine) -> Run:
@@ -75,8 +93,10 @@ def seen(run: Run) -> tuple[object, ...]:
 @pytest.mark.parametrize("block", range(5))
 def test_runs_are_as_they_are_pass_by_pass(block):
     rng = np.random.default_rng(block)
-    for _ in range(EXAMPLES // 5):
+    for number in range(EXAMPLES // 5):
         instance, (name, options) = random_instance(rng), random_rules(rng)
+        if number % 2 and options["allocation"] in FIXED_RULES:
+            instance = on_several_clusters(rng, instance)
         rules = {"passes": str(rng.choice(["batch", "per-event"])), "kill": bool(rng.integers(2))}
         engines = [
             engine_for(instance, coalloc.extend.policy_named(name, options), name=name, **rules) for _ in range(2)
@@ -198,6 +218,7 @@ class WithRules(Easy):
 
 MEMORIES = Platform([Cluster("C1", [NodeGroup(2, 1.0, cores=2, memory=1.0)], 1.0)])
 UNEQUAL = Platform([Cluster("C1", [NodeGroup(2, 1.0), NodeGroup(2, 0.5)], 1.0)])
+MIXED = Platform([Cluster("C1", [NodeGroup(1, 1.0), NodeGroup(1, 0.5), NodeGroup(1, 1.0)], 1.0)])
 
 
 @pytest.mark.parametrize(
@@ -209,7 +230,10 @@ UNEQUAL = Platform([Cluster("C1", [NodeGroup(2, 1.0), NodeGroup(2, 0.5)], 1.0)])
         (LOG, "easy", {"candidates": lambda job, now: now - job.arrival}),
         (LOG, "conservative", {}),
         (LOG, "mesd", {}),
-        (Instance(UNEQUAL, [Job("J1", 2, 1.0)]), "easy", {}),
+        (Instance(UNEQUAL, [Job("J1", 2, 1.0)]), "easy", {"allocation": "best-processing"}),
+        (Instance(UNEQUAL, [Job("J1", 2, 1.0)]), "easy", {"scope": "cluster"}),
+        (Instance(UNEQUAL, [Job("J1", 2, 1.0)], running=[RunningJob(Job("R", 1, 1.0), ["C1/0"], 1.0)]), "easy", {}),
+        (Instance(MIXED, [Job("J1", 2, 1.0)]), "easy", {}),
         (coalloc.example("thesis-oas-1"), "easy", {}),
         (LOG.replace(jobs=[*LOG.jobs[:5], LOG.jobs[5].replace(after=[LOG.jobs[0].id])]), "easy", {}),
         (Instance(MEMORIES, [Job("J1", 2, 1.0, memory=1.0)]), "easy", {}),
@@ -236,7 +260,7 @@ def test_an_interrupt_says_where_the_run_is(monkeypatch):
 def test_sets_of_processors_are_made_from_intervals():
     run = engine_for(LOG, coalloc.extend.policy_named("easy", {}), name="easy").run()
     held = run.processors
-    again = intervals_of([*held], 32)
+    again = intervals_of([*dict.fromkeys(held)], 32)
     assert [*again.first] == [*held.intervals.first]
     assert [*again.stop] == [*held.intervals.stop]
     assert held[3:5] == [held[3], held[4]]
@@ -248,10 +272,12 @@ def test_sets_of_processors_are_made_from_intervals():
 def test_wrong_arrays_are_refused():
     def made(**changes):
         columns = {"order": np.array([1, 0]), "arrivals": np.array([2.0, 1.0, 0.0]), "tasks": np.array([1, 2, 1])}
-        columns |= {name: np.ones(2) for name in ("seconds", "estimates", "keys", "turns")}
-        columns |= {"running_ends": np.ones(1)} | changes
-        numbers = [2, 1, 2, 2, 0, 0, changes.get("tolerance", 1e-9), 1e9, 1e-12]
-        columns.pop("tolerance", None)
+        columns = {"capacities": np.array([2]), "slowness": np.ones(1)} | columns
+        columns |= {name: np.ones(2) for name in ("shares", "base_times", "estimates", "keys", "turns")}
+        columns["running_ends"] = np.ones(1)
+        columns |= {name: changes[name] for name in columns.keys() & changes.keys()}
+        counts = [changes.get("num_running", 1), len(columns["capacities"]), changes.get("num_takes", 2)]
+        numbers = [2, *counts, 2, 0, 0, changes.get("tolerance", 1e-9), 1e9, 1e-12]
         return engine().pool_run_new(*numbers, *columns.values())
 
     made()
@@ -259,7 +285,10 @@ def test_wrong_arrays_are_refused():
         "order": [[0, 1], [1, 1], [0, 2], [-1, 0]],
         "arrivals": [[math.nan, 1.0, 0.0], [math.inf, 1.0, 0.0]],
         "tasks": [[0, 2, 1], [1, 3, 1], [1, 2, 3]],
-        "seconds": [[-1.0, 1.0], [math.nan, 1.0], [math.inf, 1.0]],
+        "capacities": [[0], [2**50]],
+        "slowness": [[0.0], [math.nan], [math.inf]],
+        "shares": [[-0.1, 1.0], [1.1, 1.0], [math.nan, 1.0]],
+        "base_times": [[-1.0, 1.0], [math.nan, 1.0], [math.inf, 1.0]],
         "estimates": [[-1.0, 1.0], [math.nan, 1.0]],
         "keys": [[math.nan, 1.0]],
         "turns": [[math.nan, 1.0]],
@@ -268,5 +297,14 @@ def test_wrong_arrays_are_refused():
         for content in wrong:
             with pytest.raises(InternalError, match=f"{name} of pool_run_new"):
                 made(**{name: np.array(content)})
-    with pytest.raises(InternalError, match="tolerance of pool_run_new"):
-        made(tolerance=math.nan)
+    two = {"capacities": np.array([1, 1]), "slowness": np.ones(2)}
+    none = {"num_running": 0, "arrivals": np.array([2.0, 1.0]), "tasks": np.array([1, 2]), "running_ends": np.empty(0)}
+    made(**two, **none, num_takes=3)
+    for name, changes in {
+        "tolerance": {"tolerance": math.nan},
+        "num_takes": {"num_takes": 3},
+        "num_running": {**two, "num_takes": 3},
+        "num_classes": {"capacities": np.empty(0, np.int64), "slowness": np.empty(0)},
+    }.items():
+        with pytest.raises(InternalError, match=f"{name} of pool_run_new"):
+            made(**changes)

@@ -1,5 +1,7 @@
 #include "timeline.h"
 
+#include <float.h>
+
 /* Steps are in blocks, in order of time. A block knows the least and the most of each row, so that searches and minima
    pass over whole blocks; a change touches the rows of those steps only that it is about. No sum of floats depends on
    how steps are in blocks: each is changed by each booking, in their order. */
@@ -531,6 +533,237 @@ int64_t timeline_advance(
         starts[k] = found;
     }
     return size;
+}
+
+/* ---------------------------------------------------------------- spans of a pool that move forward, by start
+
+   Before room is gained no span has a window before its start: it was put at its first one, and what has been taken
+   since only lowers what is free. So its window has to meet a gain. Looked at by start, a span that moves gains room
+   from its old start on alone, behind the starts of all spans before it: these have no window after it either. */
+
+/* Times in which room was gained, in chunks. By level, a least number of processors, a gain knows how `long` a run of
+   steps that meets it has so much free, at most, and the latest end of these, its `reach`: infinity until it is asked
+   for. A demand that lasts longer, and starts behind the reach, has no window there. A chunk knows bounds of both. */
+enum { LEVELS = 64, CHUNK = 64 };
+
+typedef struct {
+    double starts[CHUNK], ends[CHUNK], longest[LEVELS][CHUNK], reach[LEVELS][CHUNK], most_longest[LEVELS];
+    double most_reach[LEVELS];
+} chunk;
+
+typedef struct {
+    int64_t size, room, num_levels;
+    chunk *of;
+} gains;
+
+/* Return the greatest level that a number of processors has. Levels have 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20
+   processors, and so on. */
+static int64_t level_of(int64_t tasks) {
+    int64_t shift = 0;
+    while (tasks >> (shift + 3)) shift++;
+    return smaller(4 * shift + (tasks >> shift) - 1, LEVELS - 1);
+}
+
+static int64_t least_of(int64_t level) { return level < 3 ? level + 1 : (4 + (level + 1) % 4) << ((level + 1) / 4 - 1); }
+
+/* Return the most that is free in a time. */
+static int64_t most_free(const timeline *t, double start, double end) {
+    int64_t most = INT64_MIN;
+    for (place_of at = step_at(t, start); is_step(t, at) && time_of(t, at) < end;) {
+        const block *b = t->blocks[at.block];
+        if (!at.step && b->times[b->size - 1] < end) {
+            most = larger(most, b->most[0]);
+            at = (place_of){at.block + 1, 0};
+        } else {
+            most = larger(most, b->whole[at.step]);
+            at = following(t, at);
+        }
+    }
+    return most;
+}
+
+/* Add a gain; return whether there was memory. */
+static bool add_gain(gains *all, const timeline *t, double start, double end) {
+    const int64_t k = all->size % CHUNK;
+    if (all->size == all->room) {
+        chunk *of = realloc(all->of, (size_t)(2 * all->room / CHUNK + 1) * sizeof(chunk));
+        if (!of) return false;
+        all->of = of;
+        all->room = 2 * all->room + CHUNK;
+    }
+    chunk *in = all->of + all->size++ / CHUNK;
+    in->starts[k] = start;
+    in->ends[k] = end;
+    const int64_t most = most_free(t, start, end), known = most > 0 ? level_of(most) : -1;
+    for (int64_t level = 0; level < all->num_levels; level++) {
+        const double bound = level <= known ? INFINITY : -INFINITY;
+        in->longest[level][k] = in->reach[level][k] = bound;
+        in->most_longest[level] = k ? later(in->most_longest[level], bound) : bound;
+        in->most_reach[level] = k ? later(in->most_reach[level], bound) : bound;
+    }
+    return true;
+}
+
+/* A run of steps in which so much is free. */
+typedef struct {
+    double start, end;
+} run;
+
+/* Return the run that a step with room is in, looked at up to a time; or up to as long as is asked. Write the step behind
+   it. */
+static run run_around(const timeline *t, place_of *at, int64_t tasks, double seconds, double before) {
+    place_of first = *at;
+    while (first.block || first.step) {
+        const place_of one = preceding(t, first);
+        if (t->blocks[one.block]->whole[one.step] < tasks) break;
+        first = one;
+    }
+    const double start = time_of(t, first), until = earlier(start + seconds, before);
+    do *at = following(t, *at);
+    while (is_step(t, *at) && time_of(t, *at) < until && t->blocks[at->block]->whole[at->step] >= tasks);
+    return (run){start, is_step(t, *at) ? time_of(t, *at) : INFINITY};
+}
+
+/* Go on to a step with room that begins before a time; return whether there is one. */
+static bool find_room(const timeline *t, place_of *at, int64_t tasks, double before) {
+    while (is_step(t, *at) && time_of(t, *at) < before) {
+        const block *b = t->blocks[at->block];
+        if (b->whole[at->step] >= tasks) return true;
+        *at = b->most[0] < tasks ? (place_of){at->block + 1, 0} : following(t, *at);
+    }
+    return false;
+}
+
+/* The runs that meet a gain: how long they are at most, to rounding, and the latest end. */
+typedef struct {
+    double longest, reach;
+} met;
+
+static void meet(met *all, run found) {
+    all->longest = later(all->longest, found.end - found.start + 1e-12 * (fabs(found.end) + fabs(found.start)));
+    all->reach = later(all->reach, earlier(found.end, DBL_MAX));
+}
+
+/* Learn how long runs are of a level and those above it. */
+static void learn_runs(gains *all, int64_t g, int64_t level, met found) {
+    chunk *in = all->of + g / CHUNK;
+    const int64_t k = g % CHUNK;
+    for (; level < all->num_levels; level++) {
+        if (in->longest[level][k] <= found.longest && in->reach[level][k] <= found.reach) break;
+        in->longest[level][k] = earlier(in->longest[level][k], found.longest);
+        in->reach[level][k] = earlier(in->reach[level][k], found.reach);
+    }
+}
+
+/* Return the first window of a demand before a time that meets a gain, with room looked at before that time; infinity
+   without one, after which it is known why. */
+static double window_at(const timeline *t, gains *all, int64_t g, int64_t tasks, double seconds, double before) {
+    const double begin = all->of[g / CHUNK].starts[g % CHUNK], end = all->of[g / CHUNK].ends[g % CHUNK];
+    met seen = {-INFINITY, -INFINITY};
+    for (place_of at = step_at(t, begin); find_room(t, &at, tasks, earlier(end, before));) {
+        const run found = run_around(t, &at, tasks, seconds, before);
+        if (found.end >= earlier(found.start + seconds, before)) return found.start;
+        meet(&seen, found);
+    }
+    if (end > before) return INFINITY; /* for not all runs have been seen */
+    const int64_t level = level_of(tasks), least = least_of(level);
+    learn_runs(all, g, least < tasks ? level + 1 : level, seen);
+    if (all->of[g / CHUNK].reach[level][g % CHUNK] == INFINITY) {
+        for (place_of at = step_at(t, begin); find_room(t, &at, least, end);)
+            meet(&seen, run_around(t, &at, least, INFINITY, INFINITY));
+        learn_runs(all, g, level, seen);
+    }
+    return INFINITY;
+}
+
+/* Return the first window of a demand before a time that meets one of the gains. */
+static double first_window(const timeline *t, gains *all, int64_t tasks, double seconds, double before) {
+    const int64_t level = level_of(tasks);
+    double first = INFINITY;
+    for (int64_t c = 0; c * CHUNK < all->size; c++) {
+        chunk *in = all->of + c;
+        if (seconds > in->most_longest[level] && before > in->most_reach[level]) continue;
+        double longest = -INFINITY, reach = -INFINITY;
+        for (int64_t k = 0; k < smaller(all->size - c * CHUNK, CHUNK); k++) {
+            const bool is_possible = seconds <= in->longest[level][k] || before <= in->reach[level][k];
+            if (is_possible && in->starts[k] < earlier(before, first)) /* a run from before the first would hold it */
+                first = earlier(first, window_at(t, all, c * CHUNK + k, tasks, seconds, before));
+            longest = later(longest, in->longest[level][k]);
+            reach = later(reach, in->reach[level][k]);
+        }
+        in->most_longest[level] = longest;
+        in->most_reach[level] = reach;
+    }
+    return first;
+}
+
+/* Move a span of a pool to an earlier start; write the time that gains room. */
+static int64_t move_forward(timeline *t, double from, double to, double seconds, int64_t tasks, double gained[2]) {
+    t->whole[0] = tasks;
+    gained[0] = later(from, to + seconds);
+    gained[1] = from + seconds;
+    int64_t fault = book(t, gained[0], gained[1], -1);
+    if (!fault) fault = book(t, to, earlier(from, to + seconds), 1);
+    merge(t, from);
+    return fault;
+}
+
+/* Write the rows of spans by start, then by number: those that stayed are, and those that moved are put between them. */
+static void order_rows(
+    int64_t size, const double *starts, const int64_t *numbers, const uint8_t *has_moved, int64_t num_moved,
+    int64_t *moved, int64_t *order) {
+    for (int64_t i = 1; i < num_moved; i++) {
+        const int64_t row = moved[i];
+        int64_t k = i;
+        for (; k; k--) {
+            const int64_t one = moved[k - 1];
+            if (starts[one] < starts[row] || (starts[one] == starts[row] && numbers[one] < numbers[row])) break;
+            moved[k] = one;
+        }
+        moved[k] = row;
+    }
+    int64_t next = 0, number = 0;
+    for (int64_t row = 0; row < size; row++) {
+        if (has_moved[row]) continue;
+        for (; next < num_moved; next++) {
+            const int64_t one = moved[next];
+            if (starts[row] < starts[one] || (starts[row] == starts[one] && numbers[row] < numbers[one])) break;
+            order[number++] = one;
+        }
+        order[number++] = row;
+    }
+    while (next < num_moved) order[number++] = moved[next++];
+}
+
+int64_t timeline_compress(
+    timeline *of, int64_t num_gains, const double gain_starts[num_gains], const double gain_ends[num_gains],
+    int64_t size, double starts[size], const double seconds[size], const int64_t tasks[size],
+    const int64_t numbers[size], int64_t order[size]) {
+    if (of->num_classes != 1 || of->num_whole != 1 || of->num_parts) return FAULT(OUT_OF_RANGE, 0);
+    if (!are_within(tasks, size, 1, MOST)) return FAULT(OUT_OF_RANGE, 7);
+    gains all = {0};
+    int64_t fault = 0, num_moved = 0;
+    for (int64_t k = 0; k < size; k++) all.num_levels = larger(all.num_levels, 1 + level_of(tasks[k]));
+    uint8_t *has_moved = calloc((size_t)size + 1, 1);
+    int64_t *moved = malloc(((size_t)size + 1) * sizeof(int64_t));
+    if (!has_moved || !moved) fault = FAULT(NO_MEMORY, 0);
+    for (int64_t i = 0; i < num_gains && !fault; i++)
+        if (!add_gain(&all, of, gain_starts[i], gain_ends[i])) fault = FAULT(NO_MEMORY, 0);
+    for (int64_t k = 0; k < size && !fault; k++) {
+        const double start = starts[k], found = first_window(of, &all, tasks[k], seconds[k], start);
+        if (!(found < start)) continue;
+        double gained[2];
+        fault = move_forward(of, start, found, seconds[k], tasks[k], gained);
+        if (!fault && !add_gain(&all, of, gained[0], gained[1])) fault = FAULT(NO_MEMORY, 0);
+        starts[k] = found;
+        has_moved[k] = 1;
+        moved[num_moved++] = k;
+    }
+    if (!fault) order_rows(size, starts, numbers, has_moved, num_moved, moved, order);
+    free(all.of);
+    free(has_moved);
+    free(moved);
+    return fault ? fault : num_moved;
 }
 
 double timeline_first_start(const timeline *of, double release, double duration) {

@@ -42,6 +42,13 @@ ENGINE(int64_t) timeline_advance(
     const double seconds[size], const int64_t tasks[size], const int64_t kinds[size], int64_t num_kinds,
     double searched[num_kinds], int64_t is_by_start, double window[1]);
 
+/* Let spans that are taken from a pool, in the order of their starts, begin at the first window before these. Each had
+   none before room was gained in `gains`. Write the rows by new start, then by number; return how many have moved. */
+ENGINE(int64_t) timeline_compress(
+    timeline *of, int64_t num_gains, const double gain_starts[num_gains], const double gain_ends[num_gains],
+    int64_t size, double starts[size], const double seconds[size], const int64_t tasks[size],
+    const int64_t numbers[size], int64_t order[size]);
+
 /* Return the first start from a release on of a duration in which the vector is free; infinity without one. */
 ENGINE(double) timeline_first_start(const timeline *of, double release, double duration);
 
