@@ -25,12 +25,12 @@ from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.rounding import time_tolerance
-from coalloc.models.site_switching import SwitchingModel, longest_slot, run_times, sites_of
+from coalloc.models.site_switching import UNIT, build, extract, longest_slot, run_times, sites_of
 from coalloc.power.meter import energy
 from coalloc.power.sites import Working
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.backends.growing_lp import quiet_highs
-from coalloc.solvers.backends.highs import checked, run_mip
+from coalloc.solvers.backends.highs import SolverLimits, checked, run_mip, solve_model
 from coalloc.solvers.energy.site_periods import Period, SitePeriods, priced
 from coalloc.solvers.result import SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.solve_state import SolveState, fail_on
@@ -45,8 +45,6 @@ Run = tuple[list[tuple[int, float]], float]
 
 BOUND_SHARE, CHOICE_SHARE = 0.6, 0.5
 """Shares of the time left that the bound, and the choice of its periods, may take."""
-UNIT = 1e3
-"""Joules of a unit of objectives in HiGHS."""
 ROUNDED = 1e-9
 """Share of a bound that rounding may have added."""
 UNFIT = 1e15
@@ -219,24 +217,18 @@ class _Solve:
         """Solve the model in slots, and take its bound."""
         state = self.state
         with state.timed("build"):
-            model = SwitchingModel(self.instance, self.times, self.longest_wait, slot, self.working)
-            highs = _loaded(
-                np.concatenate(model.costs),
-                np.concatenate(model.uppers),
-                (np.concatenate(model.row_lowers), np.concatenate(model.row_uppers)),
-                model.entries,
-                len(model.x),
-            )
+            model = build(self.instance, self.times, self.longest_wait, slot, self.working)
         with state.timed("solve"):
-            end = run_mip(highs, state.remaining)
-        if end.values is not None:
-            self._offer(model.choices(end.values), "model")
-        elif end.reason == "proof":
+            solution = solve_model(model, SolverLimits(time=state.remaining), integral=False)
+        if solution.status is SolveStatus.INFEASIBLE:
             return SolveStatus.INFEASIBLE
-        state.raise_bound(end.bound * (1.0 - ROUNDED) * UNIT, "model")
-        if end.reason == "interrupt":
+        if solution.objective is not None:
+            self._offer(extract(model), "model")
+        if solution.lower_bound is not None:
+            state.raise_bound(solution.lower_bound * (1.0 - ROUNDED) * UNIT, "model")
+        if solution.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        state.stopped_by = "work" if end.reason == "proof" else "time"
+        state.stopped_by = "work" if solution.stopped_by == "proof" else "time"
         return None
 
     # -------------------------------------------------------------------------- schedules of periods
