@@ -36,7 +36,7 @@ Slots = Mapping[int, Sequence[int]]
 SHORTEST_SLOT = 1e-3
 """Shortest time slot, s."""
 UNIT = 1e3
-"""Joules of a unit of the objective."""
+"""Joules of a unit of the objective, and of the bound."""
 
 
 @dataclass(frozen=True)
