@@ -37,15 +37,13 @@ from numpy.typing import NDArray
 from coalloc.instance import Instance
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, TIME_PRECISION
 from coalloc.instance.time_base import MOST_TOLERANCE
-from coalloc.models.site_switching import Site, run_times, sites_of
+from coalloc.models.site_switching import UNIT, Site, run_times, sites_of
 from coalloc.power.sites import Working
 from coalloc.solvers.backends.growing_lp import GrowingLp
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-UNIT = 1e3
-"""Joules of a unit of the linear programme."""
 STABLE = 0.7
 """Share of the best prices so far in those that are tried: prices of the linear programme alone jump."""
 CLOSED = 1e-9

@@ -17,7 +17,6 @@ from typing import Any
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 
 from coalloc.checker import check
 from coalloc.documents.arguments import public
@@ -25,19 +24,17 @@ from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.features import refuse_unsupported
 from coalloc.instance.rounding import time_tolerance
-from coalloc.models.site_switching import SwitchingModel, longest_slot, run_times, sites_of
+from coalloc.models.site_switching import UNIT, build, extract, longest_slot, run_times, sites_of
 from coalloc.power.meter import energy
 from coalloc.power.sites import Working
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.backends.growing_lp import quiet_highs
-from coalloc.solvers.backends.highs import checked, run_mip
+from coalloc.solvers.backends.highs import SolverLimits, checked, run_mip, solve_model
 from coalloc.solvers.energy.site_periods import Period, SitePeriods, priced
 from coalloc.solvers.result import SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.solve_state import SolveState, fail_on
 from coalloc.system.versions import versions
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Choices = Sequence[tuple[int, int, float]]
 """Jobs, each with its site and its start, s."""
 Run = tuple[list[tuple[int, float]], float]
@@ -45,8 +42,6 @@ Run = tuple[list[tuple[int, float]], float]
 
 BOUND_SHARE, CHOICE_SHARE = 0.6, 0.5
 """Shares of the time left that the bound, and the choice of its periods, may take."""
-UNIT = 1e3
-"""Joules of a unit of objectives in HiGHS."""
 ROUNDED = 1e-9
 """Share of a bound that rounding may have added."""
 UNFIT = 1e15
@@ -219,36 +214,26 @@ class _Solve:
         """Solve the model in slots, and take its bound."""
         state = self.state
         with state.timed("build"):
-            model = SwitchingModel(self.instance, self.times, self.longest_wait, slot, self.working)
-            highs = _loaded(
-                np.concatenate(model.costs),
-                np.concatenate(model.uppers),
-                (np.concatenate(model.row_lowers), np.concatenate(model.row_uppers)),
-                model.entries,
-                len(model.x),
-            )
+            model = build(self.instance, self.times, self.longest_wait, slot, self.working)
         with state.timed("solve"):
-            end = run_mip(highs, state.remaining)
-        if end.values is not None:
-            self._offer(model.choices(end.values), "model")
-        elif end.reason == "proof":
+            solution = solve_model(model, SolverLimits(time=state.remaining), integral=False)
+        if solution.status is SolveStatus.INFEASIBLE:
             return SolveStatus.INFEASIBLE
-        state.raise_bound(end.bound * (1.0 - ROUNDED) * UNIT, "model")
-        if end.reason == "interrupt":
+        if solution.objective is not None:
+            self._offer(extract(model), "model")
+        if solution.lower_bound is not None:
+            state.raise_bound(solution.lower_bound * (1.0 - ROUNDED) * UNIT, "model")
+        if solution.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        state.stopped_by = "work" if end.reason == "proof" else "time"
+        state.stopped_by = "work" if solution.stopped_by == "proof" else "time"
         return None
 
     # -------------------------------------------------------------------------- schedules of periods
 
     def _chosen(self, known: Sequence[Period]) -> list[list[int]] | None:
         """Return the jobs of each site by the best choice of known periods; None where none is found in time."""
-        columns = np.repeat(np.arange(len(known)), [len(period.jobs) for period in known])
-        jobs = np.array([j for period in known for j in period.jobs], dtype=np.int64)
-        costs = np.array([self.periods.cost(period) for period in known]) * UNIT
-        ones = np.ones(len(self.tasks))
-        highs = _loaded(costs, np.ones(len(known)), (ones, ones), [(jobs, columns, np.ones(len(jobs)))], len(known))
-        end = run_mip(highs, CHOICE_SHARE * self.state.remaining)
+        choice = _choice([self.periods.cost(period) for period in known], [p.jobs for p in known], len(self.tasks))
+        end = run_mip(choice, CHOICE_SHARE * self.state.remaining)
         if end.reason == "interrupt":
             raise KeyboardInterrupt
         if end.values is None:
@@ -343,22 +328,17 @@ class _Solve:
         return Schedule(sorted(placements, key=lambda one: one.start), None, self.instance.name)
 
 
-def _loaded(
-    costs: Floats, uppers: Floats, rows: tuple[Floats, Floats], entries: Sequence[tuple[Ints, Ints, Floats]], whole: int
-) -> Any:
-    """Return HiGHS with a model whose first columns are whole: costs in J, which it gets in kJ."""
-    from scipy.sparse import coo_matrix
-
-    at, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
-    matrix = coo_matrix((values, (at, columns)), (len(rows[0]), len(costs))).tocsc()
+def _choice(costs: Sequence[float], sets: Sequence[Sequence[int]], num_jobs: int) -> Any:
+    """Return HiGHS with the cheapest choice of sets of jobs that has each job once."""
     lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = len(costs), len(rows[0])
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs / UNIT, np.zeros(len(costs)), uppers
-    lp.row_lower_, lp.row_upper_ = rows
+    lp.num_col_, lp.num_row_ = len(sets), num_jobs
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = np.array(costs), np.zeros(len(sets)), np.ones(len(sets))
+    lp.row_lower_ = lp.row_upper_ = np.ones(num_jobs)
+    jobs = [j for jobs in sets for j in jobs]
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
-    kinds = highspy.HighsVarType
-    lp.integrality_ = [kinds.kInteger] * whole + [kinds.kContinuous] * (len(costs) - whole)
+    lp.a_matrix_.start_, lp.a_matrix_.index_ = np.cumsum([0, *map(len, sets)]), np.array(jobs)
+    lp.a_matrix_.value_ = np.ones(len(jobs))
+    lp.integrality_ = [highspy.HighsVarType.kInteger] * len(sets)
     highs = quiet_highs(mip_rel_gap=0.0, mip_abs_gap=1e-6)
     checked(highs.passModel(lp), "passing the model")
     return highs

@@ -3,7 +3,8 @@
 Where nothing is shared and all jobs are there at once, only which node each has counts. The LP of the assignment is a
 bound; its solution leaves fewer jobs open than there are machines, and rounded, then improved by moves and swaps, it
 is a schedule near it. An iterated local search lowers it. The same model in whole numbers closes what is left
-(:mod:`coalloc.models.assignment`), without pairs that no better schedule has.
+(:mod:`coalloc.models.assignment`), without pairs that no schedule of interest has: at first of those that end near
+the bound, which leaves few pairs. That there is none raises the bound.
 
 Such pairs: let ``weights`` w >= 0 of the machines sum to 1, and job j take d[j, i] on machine i. The last end T is no
 less than any load, so T >= sum_i w[i] load[i] = sum_j w[i(j)] d[j, i(j)] >= V with V = sum_j min_i w[i] d[j, i]. With
@@ -12,8 +13,9 @@ by U has the pair. Any weights prove it, so errors of the LP do no harm; its dua
 There is no clause of a certificate: a schedule is refuted by branching of HiGHS, which leaves no proof behind.
 
 Derivation: docs/mathematics/searches.md, "Unrelated machines". Sources: J. K. Lenstra, D. B. Shmoys, E. Tardos,
-"Approximation algorithms for scheduling unrelated parallel machines", Mathematical Programming 46 (1990); H. R.
-Lourenço, O. C. Martin, T. Stützle, "Iterated local search", Handbook of Metaheuristics (2003).
+"Approximation algorithms for scheduling unrelated parallel machines", Mathematical Programming 46 (1990); R.
+Klein, A. Scholl, "Computing lower bounds by destructive improvement", European Journal of Operational Research 112
+(1999); H. R. Lourenço, O. C. Martin, T. Stützle, "Iterated local search", Handbook of Metaheuristics (2003).
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.models import assignment
 from coalloc.models.assignment import Floats
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.tuning import BRIEF, FEW_JOBS, LISTED, MOST
+from coalloc.rules.tuning import BRIEF, FEW_JOBS, LISTED, MOST, SHORT
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.bounds.safe_side import rounded
@@ -43,10 +45,12 @@ from coalloc.solvers.traits import Trait
 
 PAIRS_SEEN = 10_000_000
 """Pairs of jobs after which a local search ends, about a tenth of a second; the next one begins from the best."""
-PATIENCE = 10
+PATIENCE = 100
 """Searches without a better schedule after which the last ones end; the first ones end with one."""
 NEAREST = 4
 """Machines, by reduced cost, to which it moves a job."""
+STEPS = 16
+"""Parts of the gap, in whole slots, of which the next one is refuted, as long as that takes little time."""
 MAX_SHARPENED = 5
 """Times that the LP is solved again without machines on which a job alone ends later than the last bound."""
 
@@ -214,7 +218,7 @@ def _run(incumbent: Incumbent) -> None:
         value, extra = reduced_costs(times, weights)
         found = _search_on(incumbent, machines, rounding, extra, share=BRIEF)
         if not incumbent.is_closed:
-            found = _close(incumbent, machines, found, (least, value + extra))
+            found = _close(incumbent, machines, found, value + extra)
         if not incumbent.is_closed:
             _search_on(incumbent, machines, found, extra, patience=PATIENCE)
 
@@ -251,36 +255,51 @@ def _of_interest(incumbent: Incumbent) -> float:
     return incumbent.cost - 1 if incumbent.problem.slot is not None else incumbent.cost
 
 
-def _close(incumbent: Incumbent, machines: Machines, found: Numbers, bounds: tuple[float, Floats]) -> Numbers:
-    """Solve the model in whole numbers for what is better than the best; its bound, its schedule, or that none is.
+def _close(incumbent: Incumbent, machines: Machines, found: Numbers, with_pair: Floats) -> Numbers:
+    """Close what is left in whole numbers: in slots first for ends near the bound, as long as they are soon refuted.
 
-    ``bounds`` are those on the last end, and on that with each job on each machine, ticks. Returns the best assignment.
+    ``with_pair`` is a bound on the last end with each job on each machine, ticks. Returns the best assignment.
     """
-    problem, release, (least, with_pair) = incumbent.problem, machines.release, bounds
-    most = _of_interest(incumbent) - release
+    is_soon = incumbent.problem.slot is not None
+    while True:
+        least, latest = (end - machines.release for end in (incumbent.proven, _of_interest(incumbent)))
+        most = least + (latest - least) // STEPS if is_soon else latest
+        limit = incumbent.time_left * (SHORT if most < latest else MOST)
+        found, is_soon = _solve_within(incumbent, machines, found, with_pair, (least, most, limit))
+        if most >= latest or incumbent.is_closed or incumbent.time_left <= 0.0:
+            return found
+
+
+def _solve_within(
+    incumbent: Incumbent, machines: Machines, found: Numbers, with_pair: Floats, limits: tuple[float, float, float]
+) -> tuple[Numbers, bool]:
+    """Solve the model of the last ends within limits, ticks, for so many seconds.
+
+    Its bound and its schedule are taken, or that it has none. Returns the best assignment, and whether it has none.
+    """
+    problem, release, (least, most, limit) = incumbent.problem, machines.release, limits
+    beyond = min(incumbent.cost, release + most + 1.0)
     times = np.where(with_pair * (1.0 - RELATIVE_TOLERANCE) <= most, machines.times, math.inf)
     if least > most or len({j for j, _ in assignment.pairs_within(times, most)}) < len(problem.jobs):
-        incumbent.prove(incumbent.cost, METHOD.name)
-        return found
+        incumbent.prove(beyond, METHOD.name)
+        return found, True
     model = assignment.build(times, least, most)
     options = incumbent.state.options
-    left = MOST * incumbent.time_left
-    limits = SolverLimits(time=left, work=options.work_limit, threads=options.threads, seed=options.seed)
-    solution = incumbent.run_model(model, limits, integral=problem.slot is not None, start=False, progress=None)
+    run_limits = SolverLimits(time=limit, work=options.work_limit, threads=options.threads, seed=options.seed)
+    solution = incumbent.run_model(model, run_limits, integral=problem.slot is not None, start=False, progress=None)
     if solution.stopped_by == "interrupt":
         incumbent.state.stopped_by = "interrupt"
         raise KeyboardInterrupt
     if solution.status is SolveStatus.INFEASIBLE:
-        incumbent.prove(incumbent.cost, METHOD.name)
-        return found
+        incumbent.prove(beyond, METHOD.name)
+        return found, True
     if solution.lower_bound is not None:
-        bound = min(incumbent.cost, rounded(problem, release + solution.lower_bound))
-        incumbent.prove(bound, METHOD.name)
+        incumbent.prove(min(beyond, rounded(problem, release + solution.lower_bound)), METHOD.name)
     if solution.objective is not None:
         found = np.array(assignment.extract(model, len(problem.jobs)), dtype=np.int64)
         found = improved(machines.times, found, incumbent.deadline)
         incumbent.take(_assignments(problem, machines, found), METHOD.name)
-    return found
+    return found, False
 
 
 METHOD = Method(

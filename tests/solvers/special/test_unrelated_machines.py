@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform, Window
 from coalloc.documents.errors import InternalError
 from coalloc.engine import engine
+from coalloc.models import assignment
 from coalloc.problem import discretise
 from coalloc.solvers.special.unrelated_machines import FEW_JOBS, improved, machines_of, reduced_costs, relaxed, searched
 
@@ -50,6 +51,31 @@ def test_the_portfolio_agrees_with_all_assignments(seed, slot):
     result = coalloc.solve(unrelated(times), slot=slot, time_limit=600.0)
     assert (result.status, result.objective) == ("optimal", pytest.approx(least_end(times)))
     assert "assignment" in {point.source for point in result.trace}
+
+
+@pytest.mark.parametrize(
+    ("slot", "first", "last"),
+    [
+        # The LP has 10 (13 - k) = 15 k, k = 5.2: 78, and 79 is the end before 80.
+        (1.0, (78, 78), (79, 79)),
+        # 1,248 and 1,279: a sixteenth of the gap is 1, so not each end has a model.
+        (0.0625, (1248, 1249), (1279, 1279)),
+        (None, (78.0, 80.0), (78.0, 80.0)),
+    ],
+)
+def test_ends_are_refuted_from_the_bound_on(monkeypatch, slot, first, last):
+    # 13 jobs of 10 s, or 15 s on the second machine; with k of them there the end is max(10 (13 - k), 15 k): 80, k = 5.
+    limits, build = [], assignment.build
+
+    def recorded(times, least, most):
+        limits.append((least, most))
+        return build(times, least, most)
+
+    monkeypatch.setattr(assignment, "build", recorded)
+    result = coalloc.solve(unrelated(np.tile([10.0, 15.0], (13, 1))), slot=slot, methods=["assignment"])
+    assert (result.status, result.objective) == ("optimal", 80.0)
+    assert (limits[0], limits[-1]) == (pytest.approx(first), pytest.approx(last))
+    assert all(most + 1 == least for (_, most), (least, _) in pairwise(limits))
 
 
 @pytest.mark.parametrize("seed", range(5))
