@@ -13,13 +13,17 @@ import time
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
 from coalloc.rules.serial_sgs import best_list_schedule, named_orders
-from coalloc.rules.tuning import SHORT
+from coalloc.rules.tuning import MANY_JOBS, SHORT
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method, once
 from coalloc.solvers.search.list_annealing import ListCosts, annealing_in
 from coalloc.solvers.special.unrelated_machines import Machines
 from coalloc.system.garbage import no_collection
 
+TIED_STEPS = 300
+"""Steps of annealing per job for a maximum where constraints tie jobs: named orders are far from the best there, and
+trees would spend their time on what a better first schedule excludes.
+"""
 PER_JOB = 1e-5
 """Seconds per job in which gaps are looked for in the first list all the same."""
 
@@ -53,6 +57,10 @@ def _decoded(incumbent: Incumbent, deadline: float) -> list[Assignment]:
             lists.complete_order(order, max(deadline, soonest))
         if lists.value <= incumbent.proven:
             break
+    num_jobs = len(criterion.problem.jobs)
+    is_far = lists.value > incumbent.proven and criterion.problem.is_tied and not criterion.is_sum
+    if is_far and num_jobs <= MANY_JOBS:
+        lists.round(incumbent.limited(TIED_STEPS * num_jobs), deadline)
     return lists.best()[2] if math.isfinite(lists.value) else []
 
 

@@ -317,7 +317,7 @@ def _take_start(incumbent: Incumbent, start: Schedule | None) -> None:
     if start is None:
         return
     problem, given = incumbent.problem, _given(incumbent, start)
-    moved = start_in_order(problem, choices_of(problem, given))
+    moved = moved_left(problem, given)
     broken = incumbent.state.faults(schedule_of(problem, moved))[:1] if moved else ["it violates the constraints"]
     if not broken:
         incumbent.take(moved, "warm start" if len(start) == len(problem.jobs) else "warm start, completed")

@@ -23,7 +23,15 @@ from coalloc.solvers.bounds import dual_prices, feasible_set, once, simple
 from coalloc.solvers.incumbent import OPENING, Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import SolveOptions
-from coalloc.solvers.search import beams, branch_and_bound, faults_alone, latest_ends, list_annealing, with_cpsat
+from coalloc.solvers.search import (
+    beams,
+    branch_and_bound,
+    faults_alone,
+    late_starts,
+    latest_ends,
+    list_annealing,
+    with_cpsat,
+)
 from coalloc.solvers.special import bin_packing, unrelated_machines
 
 METHODS: tuple[Method, ...] = (
@@ -36,6 +44,7 @@ METHODS: tuple[Method, ...] = (
     feasible_set.METHOD,
     bin_packing.METHOD,
     branch_and_bound.METHOD,
+    late_starts.METHOD,
     pumpkin.METHOD,
     dual_prices.METHOD,
     beams.METHOD,

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
@@ -16,7 +17,10 @@ from coalloc.solvers.list_schedules import by_work
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import SolveOptions
 from coalloc.solvers.search.list_annealing import ListAnnealing, ListCosts
+from coalloc.testing import SmallSize, brute_force_oas
+from coalloc.testing.constraints import small_declarations
 from coalloc.workloads.generators import generate
+from tests.small_instances import small_instance
 
 THREE = Platform((Cluster("C1", (NodeGroup(3, 1.0),), 1.0),))
 
@@ -66,3 +70,13 @@ def test_past_the_deadline_no_job_starts_before_the_one_placed_last():
         lists = ListAnnealing(problem, costs, 0)
         lists.complete_order([0, 1, 2], deadline)
         assert {a.job: a.start for a in lists.best()[2]} == pytest.approx({0: 0.0, 1: 10.0, 2: start})
+
+
+@pytest.mark.parametrize("seed", [34, 38])
+def test_lists_are_annealed_where_calendars_let_jobs_wait(seed: int) -> None:
+    # The named orders end 7 and 13 % later.
+    instance, slot = small_instance(seed, SmallSize(max_jobs=4, max_slots=14))
+    calendars = small_declarations("AllowedStarts", np.random.default_rng(seed), instance, slot)
+    result = coalloc.solve(instance, slot=slot, constraints=calendars, methods=["list schedule"])
+    best = brute_force_oas(instance, slot, "makespan", constraints=calendars)
+    assert result.objective == pytest.approx(best.objective)

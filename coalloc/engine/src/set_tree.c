@@ -78,6 +78,25 @@ static int64_t fault_of_waits(
     return 0;
 }
 
+/* Return the fault in rows, or 0. */
+static int64_t fault_of_rows(
+    const set_tree *t, const int64_t *counts, const int64_t *row_late, const int64_t *row_early,
+    const int64_t *row_ends, const double *row_least, const int64_t *offset_first, const double *offsets) {
+    if (t->num_rows < 0 || t->num_rows > INT16_MAX) return FAULT(OUT_OF_RANGE, 29);
+    if (t->num_offsets < 0 || t->num_offsets > INT16_MAX) return FAULT(OUT_OF_RANGE, 30);
+    if (!are_within(row_late, t->num_rows, 0, t->num_kinds - 1)) return FAULT(OUT_OF_RANGE, 31);
+    if (!are_within(row_early, t->num_rows, 0, t->num_kinds - 1)) return FAULT(OUT_OF_RANGE, 32);
+    if (!are_within(row_ends, t->num_rows, 0, 3)) return FAULT(OUT_OF_RANGE, 33);
+    if (!are_numbers(row_least, t->num_rows)) return FAULT(NOT_A_NUMBER, 34);
+    if (!are_firsts(offset_first, t->num_kinds + 1, t->num_offsets)) return FAULT(OUT_OF_ORDER, 35);
+    if (!are_numbers(offsets, t->num_offsets)) return FAULT(NOT_A_NUMBER, 36);
+    for (int64_t r = 0; r < t->num_rows; r++) {
+        if (counts[row_late[r]] > 1) return FAULT(OUT_OF_RANGE, 31);
+        if (counts[row_early[r]] > 1) return FAULT(OUT_OF_RANGE, 32);
+    }
+    return 0;
+}
+
 static void place_all(set_tree *t) {
     arena *kept = &t->kept;
     const int64_t levels = t->num_levels;
@@ -92,6 +111,9 @@ static void place_all(set_tree *t) {
     t->span_first = PLACE(kept, t->num_kinds + 1, int64_t);
     t->opens = PLACE(kept, t->num_spans, double);
     t->closes = PLACE(kept, t->num_spans, double);
+    t->rows = PLACE(kept, t->num_rows, time_row);
+    t->offset_first = PLACE(kept, t->num_kinds + 1, int64_t);
+    t->offsets = PLACE(kept, t->num_offsets, double);
     t->nodes = PLACE(kept, levels, set_node);
     t->sets_of = PLACE(kept, levels * (t->num_jobs + 1), int64_t);
     t->candidates = PLACE(kept, levels * t->num_keys, int64_t);
@@ -139,7 +161,19 @@ static void write_waits(
     for (int64_t l = 0; l < t->num_lags; l++) t->lags[l] = (time_lag){lag_of[l], lag_ends[l] == 1, lag_least[l]};
     for (int64_t kind = 0, number = 0; kind < t->num_kinds; kind++)
         if (is_delayed(lag_first, lag_least, kind)) t->delayed[number++] = kind;
-    t->has_waits = t->num_lags || t->num_spans || t->has_apart;
+    t->has_waits = t->num_lags || t->num_spans || t->has_apart || t->num_rows;
+}
+
+/* Write down rows, and the offsets of the kinds that they may put off. */
+static void write_rows(
+    set_tree *t, const int64_t *row_late, const int64_t *row_early, const int64_t *row_ends, const double *row_least,
+    const int64_t *offset_first, const double *offsets) {
+    memcpy(t->offset_first, offset_first, (size_t)(t->num_kinds + 1) * sizeof(int64_t));
+    if (t->num_offsets) memcpy(t->offsets, offsets, (size_t)t->num_offsets * sizeof(double));
+    for (int64_t r = 0; r < t->num_rows; r++) {
+        t->rows[r] = (time_row){row_late[r], row_early[r], row_ends[r] & 1, row_ends[r] >> 1 & 1, row_least[r]};
+        t->floating |= UINT64_C(1) << row_late[r];
+    }
 }
 
 /* Let what runs from the beginning, and blocks that have begun, run at the first level; return its set, or why that cannot
@@ -166,8 +200,9 @@ static void write_sizes(set_tree *t, const int64_t *counts, const int64_t *lag_f
     }
     t->first_block = t->sets->num_keys - t->num_blocks;
     t->num_members = t->num_jobs + t->num_busy + t->num_blocks;
-    /* At each level but the first something ends, arrives or begins, a lag is over, or a calendar lets a job start. */
+    /* At each level but the first something ends, arrives or begins, a lag is over, a calendar lets a job start, or rows do. */
     t->num_levels = t->num_members + t->num_kinds + t->num_blocks + t->num_lags + smaller(t->num_spans, MOST_LEVELS) + 2;
+    t->num_levels += smaller(t->num_offsets * (t->num_members + t->num_blocks + t->num_kinds), MOST_LEVELS);
 }
 
 /* Return a tree with room for what is given, and so many bytes for nodes; NULL without memory. */
@@ -175,7 +210,7 @@ static set_tree *placed(const set_tree *given, int64_t memory) {
     set_tree *t = malloc(sizeof(set_tree));
     if (!t) return NULL;
     *t = *given;
-    t->memory = memory_of(memory, t->num_delayed);
+    t->memory = memory_of(memory, t->num_delayed + t->num_rows);
     place_all(t);
     if (!t->memory || !make_room(&t->kept)) {
         set_tree_free(t);
@@ -195,9 +230,12 @@ int64_t set_tree_new(
     const double begins[num_blocks], const double block_ends[num_blocks],
     const int64_t lag_first[num_kinds + 1], const int64_t lag_of[num_lags], const int64_t lag_ends[num_lags],
     const double lag_least[num_lags], const uint64_t apart[num_kinds],
-    const int64_t span_first[num_kinds + 1], const double opens[num_spans], const double closes[num_spans]) {
+    const int64_t span_first[num_kinds + 1], const double opens[num_spans], const double closes[num_spans],
+    int64_t num_rows, int64_t num_offsets, const int64_t row_late[num_rows], const int64_t row_early[num_rows],
+    const int64_t row_ends[num_rows], const double row_least[num_rows], const int64_t offset_first[num_kinds + 1],
+    const double offsets[num_offsets]) {
     set_tree given = {.sets = sets, .num_kinds = num_kinds, .num_keys = num_job_keys, .num_busy = num_busy,
-                      .num_blocks = num_blocks, .num_lags = num_lags, .num_spans = num_spans, .mirrored = mirrored,
+                      .num_blocks = num_blocks, .num_lags = num_lags, .num_spans = num_spans, .num_rows = num_rows, .num_offsets = num_offsets, .mirrored = mirrored,
                       .first_price = first_price, .early = early, .is_forward = true};
     if (memory < 1 || memory > INT64_MAX / 4) return FAULT(OUT_OF_RANGE, 10);
     int64_t fault = fault_of(
@@ -205,12 +243,14 @@ int64_t set_tree_new(
     if (!fault)
         fault = fault_of_waits(
             &given, counts, lag_first, lag_of, lag_ends, lag_least, apart, span_first, opens, closes);
+    if (!fault) fault = fault_of_rows(&given, counts, row_late, row_early, row_ends, row_least, offset_first, offsets);
     if (fault) return fault;
     write_sizes(&given, counts, lag_first, lag_least);
     set_tree *t = placed(&given, memory);
     if (!t) return FAULT(NO_MEMORY, 0);
     write_kinds(t, kinds, ticks, counts, times, apart);
     write_waits(t, lag_first, lag_of, lag_ends, lag_least, span_first, opens, closes);
+    write_rows(t, row_late, row_early, row_ends, row_least, offset_first, offsets);
     if (num_blocks) memcpy(t->begins, begins, (size_t)num_blocks * sizeof(double));
     if (num_blocks) memcpy(t->block_ends, block_ends, (size_t)num_blocks * sizeof(double));
     t->nodes[0].now = release;

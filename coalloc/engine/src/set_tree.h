@@ -16,7 +16,9 @@ typedef struct set_tree set_tree;
    keys, and when they end; blocks, the last keys of the sets, have begins, in order, and ends. Lags, from `lag_first` on
    for each kind, say that it starts so many ticks after the end (1) or the start (0) of one job of a kind; `apart` are
    the bits of the kinds beside which it must not run; and it starts within spans, up to `early` ticks before, where it
-   has some. It remembers nodes in `memory` bytes, and its prices are the rows of the sets from `first_price` on. The sets
+   has some. Rows say that the start, or the end (bits of `row_ends`: 1 of the late, 2 of the early one), of one kind is so
+   many ticks at least after that of another, or before it where that is negative; kinds that they may put off also start
+   so many ticks, from `offset_first` on, before a time at which something ends or another may start. It remembers nodes in `memory` bytes, and its prices are the rows of the sets from `first_price` on. The sets
    outlive it. */
 ENGINE(int64_t) set_tree_new(
     set_tree *made[1], running_sets *sets,
@@ -28,7 +30,10 @@ ENGINE(int64_t) set_tree_new(
     const double begins[num_blocks], const double block_ends[num_blocks],
     const int64_t lag_first[num_kinds + 1], const int64_t lag_of[num_lags], const int64_t lag_ends[num_lags],
     const double lag_least[num_lags], const uint64_t apart[num_kinds],
-    const int64_t span_first[num_kinds + 1], const double opens[num_spans], const double closes[num_spans]);
+    const int64_t span_first[num_kinds + 1], const double opens[num_spans], const double closes[num_spans],
+    int64_t num_rows, int64_t num_offsets, const int64_t row_late[num_rows], const int64_t row_early[num_rows],
+    const int64_t row_ends[num_rows], const double row_least[num_rows], const int64_t offset_first[num_kinds + 1],
+    const double offsets[num_offsets]);
 ENGINE(void) set_tree_free(set_tree *of);
 
 /* Search for what costs no more than the ceiling of costs, too, from its first node on. They outlive it. `may_delay`

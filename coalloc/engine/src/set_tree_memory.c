@@ -116,14 +116,16 @@ static int64_t is_no_worse(set_tree *t, const known_node *known, const known_nod
 }
 
 static double *lags_of(const set_tree *t, const known_node *known) {
-    return t->memory->lags + (known - t->memory->nodes) * t->num_delayed;
+    return t->memory->lags + (known - t->memory->nodes) * (t->num_delayed + t->num_rows);
 }
 
-/* Whether no lag of what waits lasts longer than at a node that is remembered, or is over by a time. */
+/* Whether no lag of what waits lasts longer at a node that is remembered, or is over by a time, and no row binds more. */
 static bool wait_no_longer(const set_tree *t, const known_node *known, double until) {
     const double *lags = lags_of(t, known);
     for (int64_t d = 0; d < t->num_delayed; d++)
         if (lags[d] > until && lags[d] > lags_over(t, known->waiting, t->delayed[d], DBL_MIN)) return false;
+    for (int64_t r = 0; r < t->num_rows; r++)
+        if (lags[t->num_delayed + r] > binding(t, t->rows + r, known->waiting, until)) return false;
     return true;
 }
 
@@ -160,6 +162,8 @@ static void remember(set_tree *t, known_node *place, const known_node *node) {
         const bool waits = number_of(t, node->waiting, t->delayed[d]) > 0;
         lags[d] = waits ? lags_over(t, node->waiting, t->delayed[d], DBL_MIN) : -HUGE_VAL;
     }
+    for (int64_t r = 0; r < t->num_rows; r++)
+        lags[t->num_delayed + r] = binding(t, t->rows + r, node->waiting, node->now);
 }
 
 int64_t is_known(set_tree *t, int64_t level, double until, int64_t running) {

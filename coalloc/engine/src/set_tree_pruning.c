@@ -42,7 +42,9 @@ static bool will_be_late(const set_tree *t, int64_t level, double until) {
         if (!number_of(t, waiting, kind)) continue;
         double start = later(until, t->kinds[kind].release);
         if (t->has_waits) start = allowed_from(t, kind, later(start, lags_over(t, waiting, kind, 0.0)));
-        if (is_too_late(t, kind, start, start + t->kinds[kind].shortest)) return true;
+        const double end = start + t->kinds[kind].shortest;
+        if (is_too_late(t, kind, start, end)) return true;
+        if (t->num_rows && !keeps_rows(t, waiting, kind, start, end, true)) return true;
     }
     return false;
 }
@@ -57,7 +59,7 @@ static bool has_a_hole(set_tree *t, int64_t level, double until) {
     double *next = t->rooms + (level + 1) * t->num_keys;
     for (int64_t key = 0; key < t->num_keys; key++) {
         const int64_t kind = t->kind_of[key];
-        if (!always[key] || t->kinds[kind].apart & n->apart) {
+        if (!always[key] || t->kinds[kind].apart & n->apart || t->floating >> kind & 1) {
             next[key] = HUGE_VAL;
             continue;
         }

@@ -25,7 +25,7 @@ static void enter(set_tree *t, int64_t level) {
     const member *members = members_of(t, level);
     const double *rooms = t->rooms + level * t->num_keys;
     n->apart = running_apart(t, level);
-    const uint64_t held = barred(t, level, true) | n->settled;
+    const uint64_t held = barred(t, level, true) | (n->settled & ~t->floating);
     int64_t number = 0, *candidates = t->candidates + level * t->num_keys;
     double first = next_begin(t, level);
     for (int64_t key = 0; key < t->num_keys; key++) {
@@ -54,7 +54,8 @@ static int64_t next_to_start(set_tree *t, int64_t level) {
     int64_t found = n->num_candidates, last = -1;
     for (int64_t place = n->place; place < n->num_candidates; place++) {
         const int64_t key = candidates[place], kind = t->kind_of[key], waiting = number_of(t, n->waiting, kind);
-        const bool may_run = waiting && !(t->kinds[kind].apart & n->apart);
+        const bool may_run = waiting && !(t->kinds[kind].apart & n->apart) &&
+                             (!t->num_rows || keeps_rows(t, n->waiting, kind, n->now, n->now + t->ticks[key], false));
         const int64_t set = may_run ? joined(t->sets, running, key) : NO_SET;
         if (set < NO_SET) return set;
         if (looked_at(t) > t->next_look) {

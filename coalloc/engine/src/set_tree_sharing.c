@@ -29,6 +29,7 @@ static bool are_alike(const set_tree *one, const set_tree *other) {
     return one != other && (one->sets != other->sets || one->sets->is_shared) && one->num_kinds == other->num_kinds &&
            one->num_keys == other->num_keys && one->num_jobs == other->num_jobs && one->num_levels == other->num_levels &&
            one->num_members == other->num_members && one->num_delayed == other->num_delayed &&
+           one->num_rows == other->num_rows &&
            one->sets->num_prices == other->sets->num_prices && !one->costs == !other->costs &&
            (!one->costs || one->costs != other->costs);
 }

@@ -66,16 +66,24 @@ typedef struct {
     double least;
 } time_lag;
 
+/* A time of a kind, its start or its end, is at least so many ticks after one of another; less than 0: it may be before. */
+typedef struct {
+    int64_t late, early;
+    bool is_late_end, is_early_end;
+    double least;
+} time_row;
+
 /* By level: members; running sets, first ends and what is spent after so many starts; places of what has started among the candidates;
    what was lost at each price; and since when each key has room. `lasting` is what still runs, in the order of keys, then
    of ends. Blocks are in the order of their begins. Lags, and the spans in which a calendar lets a kind start, are in the order
-   of the kinds; `early` is how much before a span it may. `delayed` are the kinds behind lags that last. Rows of prices
+   of the kinds; `early` is how much before a span it may, and by how much it may break a row. `floating` are the bits of the
+   kinds that rows may let start later than there is room: so many ticks, the offsets, before something ends or may start. `delayed` are the kinds behind lags that last. Rows of prices
    are counted from the first of the tree on. The start and the end of one job of the mirrored kind add up to `half` at most:
    that falls with the ceiling, until the tree is divided. `given` says of the starts whether another tree looks at the
    branch that passes over it. */
 struct set_tree {
     running_sets *sets;
-    int64_t num_kinds, num_keys, num_jobs, num_busy, num_blocks, first_block, num_lags, num_spans, num_levels, num_members, mirrored, first_price;
+    int64_t num_kinds, num_keys, num_jobs, num_busy, num_blocks, first_block, num_lags, num_spans, num_rows, num_offsets, num_levels, num_members, mirrored, first_price;
     int64_t level, num_delayed;
     bool is_forward, has_begun, has_waits, has_apart, may_delay, is_divided;
     int64_t next_look;
@@ -86,6 +94,10 @@ struct set_tree {
     int64_t *kind_of;
     int64_t *lag_first, *span_first, *delayed;
     time_lag *lags;
+    time_row *rows;
+    int64_t *offset_first;
+    double *offsets;
+    uint64_t floating;
     double *opens, *closes, early, last_release;
     double *ticks, *begins, *block_ends;
     set_node *nodes;
@@ -146,6 +158,13 @@ double lags_over(const set_tree *t, uint64_t waiting, int64_t kind, double least
 
 /* Return the first time from one on at which the calendar of a kind lets it start; infinity where there is none. */
 double allowed_from(const set_tree *t, int64_t kind, double now);
+
+/* Whether a kind that starts at a time and ends at another keeps the rows with those that have started; of a time from
+   which it may be put off, whether it does not come too late. */
+bool keeps_rows(const set_tree *t, uint64_t waiting, int64_t kind, double start, double end, bool may_wait);
+
+/* Return by how much a row binds the one of its kinds that waits, at a time: the more the greater. */
+double binding(const set_tree *t, const time_row *row, uint64_t waiting, double now);
 
 /* Return the bits of the kinds that must not start at a level, beside those that run and have started there; without
    `may_join` those as well that would have to start with one that has not. */

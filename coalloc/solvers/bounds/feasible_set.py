@@ -332,5 +332,6 @@ BOUND = Bound(
 )
 BY_LEVELS = "feasible-set LP by levels"
 """Name of the branching in the trace."""
-SHARES: Shares = {Trait.NONE: (SHORT, BRIEF, BRIEF, 0.0)}
+SHARES: Shares = {Trait.LAGGED: (SHORT, 0.0), Trait.NONE: (SHORT, BRIEF, BRIEF, 0.0)}
+"""Of jobs that greatest lags tie the LP knows no more than the relaxation without them, which is solved before."""
 METHOD = Method("feasible-set LP", _run, Trait.MAKESPAN, shares=SHARES, stage="bound", bound=BOUND)

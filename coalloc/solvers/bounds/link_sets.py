@@ -1,10 +1,10 @@
 """Sets of jobs that can run together, links, memory and scope included: allocations are tried until one fits each job.
 
 What Hall's condition (:mod:`coalloc.solvers.bounds.release_suffixes`) says of processors is exact, but it knows no
-links and no memory. Here a set of (job, level) fits when some choice of one mode per job, none slower than its
+links, no memory and no rows. Here a set of (job, level) fits when some choice of one mode per job, none slower than its
 level, in whatever shape, overloads no class, no link and no memory. While all such sets of a suffix are few, they are
-listed, and pricing is a product of a matrix and a vector; beyond, it is a search
-(:mod:`coalloc.solvers.bounds.link_pricing`).
+listed, but for those of jobs that never run together, and pricing is a product of a matrix and a vector; beyond, it is
+a search (:mod:`coalloc.solvers.bounds.link_pricing`).
 Derivation: docs/mathematics/bounds.md, "Sets with links".
 """
 
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.problem import Problem
+from coalloc.problem import NotTogetherRow, Problem
 from coalloc.problem.allocation import Allocation
 from coalloc.rules.profile import SUBTRACTION_NOISE
 from coalloc.rules.tuning import CHOICES, ENTRIES, LISTED, TRIED
@@ -105,6 +105,18 @@ class LinkSets:
             for of_job in self._choices
         ]
 
+    @cached_property
+    def _apart(self) -> list[set[int]]:
+        """For each job those that never run together with it."""
+        index = {number: j for j, number in enumerate(self._suffix.numbers)}
+        apart: list[set[int]] = [set() for _ in self._suffix.numbers]
+        for row in self._problem.rows:
+            if isinstance(row, NotTogetherRow):
+                jobs = {index[number] for number in row.jobs if number in index}
+                for j in jobs:
+                    apart[j] |= jobs - {j}
+        return apart
+
     def fits(self, members: Sequence[Member]) -> bool:
         """Return whether the members fit together; True as well where too many allocations would have to be tried."""
         return self._arranged(members) is not None
@@ -175,7 +187,7 @@ class LinkSets:
         ``room`` is what one choice of modes leaves, ``left`` are the processors that those of fewest tasks do.
         """
         for i, j in enumerate(later):
-            if self._tasks(j) > left:
+            if self._tasks(j) > left or not self._apart[j].isdisjoint(j for j, _ in members):
                 continue
             extended: LeftRoom | None = None
             for level in range(len(self._choices[j])):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from coalloc.instance import Platform
 from coalloc.instance.resources import Level, level_of
 from coalloc.objectives import Criterion
-from coalloc.problem import Problem
+from coalloc.problem import NotTogetherRow, Problem
 from coalloc.rules.dual_feasible import weightings
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.bounds.safe_side import rounded
@@ -147,9 +147,29 @@ def earliest_ends(problem: Problem) -> list[float]:
 
 
 def simple_bound(problem: Problem) -> float:
-    """Return the best of :func:`longest_job`, :func:`packing`, and what memory, resources and the scope add."""
+    """Return the best of :func:`longest_job`, :func:`packing`, and what memory, resources, the scope and rows add."""
     by_scope = [work(problem)] if problem.allocations.parts and problem.jobs else []
-    return max([longest_job(problem), packing(problem), *by_scope, *_by_memory(problem), *_by_resources(problem)])
+    return max(
+        [
+            longest_job(problem),
+            packing(problem),
+            *by_scope,
+            *_by_memory(problem),
+            *_by_resources(problem),
+            *_by_rows(problem),
+        ]
+    )
+
+
+def _by_rows(problem: Problem) -> Iterator[float]:
+    """Yield when jobs that never run together are done one after the other."""
+    fastest = fastest_durations(problem) if problem.rows else []
+    for row in problem.rows:
+        if isinstance(row, NotTogetherRow):
+            done = -math.inf
+            for release, least in sorted((problem.releases[j], fastest[j]) for j in {*row.jobs}):
+                done = max(done, release) + least
+            yield done
 
 
 def _by_resources(problem: Problem) -> Iterator[float]:

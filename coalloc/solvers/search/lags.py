@@ -1,4 +1,4 @@
-"""Rows that say when jobs start: by when, or, as least lags by kind, how long after the start or the end of another."""
+"""Rows that say when jobs start: by when, or, by kind, how long after a time of another, or before it at most."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from coalloc.problem import Problem, TimeSumRow
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """A kind, of one job, starts so many ticks after the start of another, or its end."""
+    """A time of a kind, of one job, is so many ticks at least after one of another; less than 0: it may be before."""
 
-    kind: int
-    of: int
-    is_end: bool
+    late: int
+    is_late_end: bool
+    early: int
+    is_early_end: bool
     least: float
+
+    @property
+    def is_wait(self) -> bool:
+        """Whether the one cannot start before the other has."""
+        return self.least >= 0.0 and not self.is_late_end
 
 
 def lags_of(problem: Problem, kind_of: Mapping[int, int]) -> list[Lag]:
@@ -24,8 +30,8 @@ def lags_of(problem: Problem, kind_of: Mapping[int, int]) -> list[Lag]:
     found = []
     for row in problem.rows:
         if isinstance(row, TimeSumRow) and len(row.terms) == 2:
-            (_, _, late), (_, which, early) = sorted(row.terms, reverse=True)
-            found.append(Lag(kind_of[late], kind_of[early], which == "end", row.least))
+            (_, of_late, late), (_, of_early, early) = sorted(row.terms, reverse=True)
+            found.append(Lag(kind_of[late], of_late == "end", kind_of[early], of_early == "end", row.least))
     return found
 
 
@@ -40,6 +46,6 @@ def least_times(lags: Sequence[Lag], shortest: Sequence[float]) -> list[float]:
     least = list(shortest)
     for _ in lags:  # each round reaches one lag further; on a cycle nothing ever starts
         for lag in lags:
-            begun = shortest[lag.of] if lag.is_end else 0.0
-            least[lag.of] = max(least[lag.of], begun + lag.least + least[lag.kind])
+            begun = shortest[lag.early] if lag.is_early_end else 0.0
+            least[lag.early] = max(least[lag.early], begun + lag.least + least[lag.late])
     return least

@@ -241,6 +241,14 @@ def tree_in_engine(
         waits.span_first,
         waits.opens,
         waits.closes,
+        len(waits.rows),
+        len(waits.offsets),
+        np.array([row.late for row in waits.rows], dtype=np.int64),
+        np.array([row.early for row in waits.rows], dtype=np.int64),
+        np.array([row.is_late_end + 2 * row.is_early_end for row in waits.rows], dtype=np.int64),
+        np.array([row.least for row in waits.rows], dtype=float),
+        waits.offset_first,
+        waits.offsets,
     )
     return handle
 
@@ -364,7 +372,12 @@ def _applies(incumbent: Incumbent) -> bool:
 
 def takes(problem: Problem) -> bool:
     """Return whether a problem is of the size, and the kind, that the tree is for."""
-    if problem.allocations.number > CHOICES or not problem.declared.is_searched or not is_small(problem.kinds):
+    return problem.declared.is_searched and is_of_size(problem)
+
+
+def is_of_size(problem: Problem) -> bool:
+    """Return whether a problem is of the size that the tree is for."""
+    if problem.allocations.number > CHOICES or not is_small(problem.kinds):
         return False
     least = [levels[0].duration for levels in problem.levels]
     waits = bool(problem.busy or problem.blocks or problem.rows or problem.calendars)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.instance.constraints import NotTogether
 from coalloc.problem import Problem, Rounding, discretise
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.solvers.backends.growing_lp import GrowingLp
@@ -47,6 +48,16 @@ def test_sets_see_what_neither_area_nor_packing_sees() -> None:
     assert area(problem) == pytest.approx(24.0)
     # {3,2} twice, then {2} alone; or {2,2} for 5 s, 5 s, 5 s of pairs (15 s) and {3} alone (20 s); mixed: y of {2,2}
     # spares nothing, for {3} runs 20 s with at most 20 of the 30 s of the twos: 20 + 10 / 2 = 25 s.
+    assert feasible_set_bound(problem) == pytest.approx(25.0)
+
+
+def test_jobs_that_never_run_together_are_in_no_set() -> None:
+    # Five jobs of 10 s in a ring, of which no neighbours run together: three sets of at most two, half of each of the
+    # five pairs of others: 25 s. Two neighbours take 20 s one after the other, and five nodes hold all at once: 10 s.
+    jobs = tuple(Job(f"J{j}", 1, 10.0) for j in range(5))
+    apart = [NotTogether((f"J{j}", f"J{(j + 1) % 5}")) for j in range(5)]
+    problem = discretise(Instance(Platform((Cluster("C1", FIVE, 1.0),)), jobs), None, constraints=apart)
+    assert simple_bound(problem) == pytest.approx(20.0)
     assert feasible_set_bound(problem) == pytest.approx(25.0)
 
 

@@ -343,6 +343,14 @@ def two_jobs(**changed):
         "span_first": np.array([0, 0, 0]),
         "opens": np.zeros(0),
         "closes": np.zeros(0),
+        "num_rows": 0,
+        "num_offsets": 0,
+        "row_late": np.zeros(0, np.int64),
+        "row_early": np.zeros(0, np.int64),
+        "row_ends": np.zeros(0, np.int64),
+        "row_least": np.zeros(0),
+        "offset_first": np.array([0, 0, 0]),
+        "offsets": np.zeros(0),
     }
     return [{name: changed.get(name, value) for name, value in given.items()}.values() for given in (sets, tree)]
 
@@ -381,6 +389,7 @@ def test_the_engine_finds_the_schedule_of_two_jobs():
         ("lag_least", np.array([-1.0]), "lag_least of set_tree_new is out of range"),
         ("span_first", np.array([0, 1, 0]), "span_first of set_tree_new is out of order"),
         ("busy_keys", np.array([1]), "busy_keys of set_tree_new is out of range"),
+        ("offset_first", np.array([0, 1, 0]), "offset_first of set_tree_new is out of order"),
     ],
 )
 def test_a_wrong_call_is_an_error(name, value, fault):
