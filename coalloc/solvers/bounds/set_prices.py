@@ -39,10 +39,10 @@ from coalloc.solvers.traits import Trait
 
 Floats = NDArray[np.float64]
 
-COOLING = (0.01, 0.003, 0.001)
+COOLING = (0.01, 0.003, 0.001, 0.0003)
 """Temperatures, in mean costs of a delay of a job by as long as it runs."""
-STEPS = 100
-"""Steps of the quasi-Newton method at one temperature."""
+STEPS = 6
+"""Steps of the quasi-Newton method at one temperature, for each job."""
 
 
 class NodeTables(NamedTuple):
@@ -113,7 +113,7 @@ class SetPrices:
         while self._left and time.perf_counter() < deadline:
             self._temperature = self._left.pop(0) * self._delay
             scale = (self._price, self._delay * len(self.jobs))
-            prices, _ = climbed(self, self.prices, scale, STEPS, deadline)
+            prices, _ = climbed(self, self.prices, scale, STEPS * len(self.jobs), deadline)
             prices = self._alike(prices)
             bound = self.bound_at(prices)
             if bound > self.bound:
