@@ -82,7 +82,7 @@ def test_a_bound_that_is_a_row_is_known_by_its_name(monkeypatch):
 
 def test_a_bound_of_the_portfolio_has_one_row_and_the_documentation_names_it():
     named = [part.bound.name for row in METHODS for part in (row, *row.parts) if part.bound is not None]
-    assert named == ["mean-busy-time", "feasible-set", "prices", "job-prices"]
+    assert named == ["mean-busy-time", "set-prices", "feasible-set", "prices", "job-prices"]
     assert set(named) < set(BOUNDS)
     assert [name for name in BOUNDS if f'"{name}"' not in str(coalloc.lower_bound.__doc__)] == []
 

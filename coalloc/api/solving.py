@@ -471,7 +471,8 @@ def lower_bound(
         Makespan: ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (the default: column
         generation over the configuration LP) or ``"best"`` of all. Sums: ``"prices"`` (the default: dual prices of
         processors over time), ``"job-prices"`` (also dual prices of jobs, slower), ``"mean-busy-time"`` (up to 24
-        jobs), ``"best"`` of all, or the methods of the makespan. Maxima: ``"prices"`` (the default),
+        jobs), ``"set-prices"`` (dual prices of jobs by level, of few jobs in slots), ``"best"`` of all, or the methods
+        of the makespan. Maxima: ``"prices"`` (the default),
         ``"feasible-set"`` or ``"best"``. Objectives of allocations: ``"least-weights"``. Energy and EDP: ``"lp"``.
     slot : float or str or None, default None
         Bound schedules in whole time slots of this length (s, or a percentage of the mean reference run time). None:

@@ -20,6 +20,7 @@ from coalloc.solvers.bounds.job_prices import job_prices_bound
 from coalloc.solvers.bounds.mean_busy_time import busy_times_bound
 from coalloc.solvers.bounds.position_assignment import positions, safe_cost
 from coalloc.solvers.bounds.processor_patterns import excluding, may_ask
+from coalloc.solvers.bounds.set_prices import set_prices_bound
 from coalloc.solvers.bounds.simple import longest_job, packing, quick_bound
 from coalloc.solvers.bounds.work import work
 from coalloc.solvers.method import Bound, OfCosts
@@ -81,7 +82,7 @@ CHEAP = (
     Bound("packing", lambda problem, _: packing(problem), _quick),
 )
 """Parts of what the methods of the portfolio prove first."""
-BEST = Bound("best", _best_of_ends, _of_sum(busy_times_bound, job_prices_bound))
+BEST = Bound("best", _best_of_ends, _of_sum(busy_times_bound, set_prices_bound, job_prices_bound))
 """The cheap ones, then those that take time."""
 OF_METHODS = [method.bound for row in METHODS for method in (row, *row.parts) if method.bound is not None]
 BOUNDS: Mapping[str, Bound] = {bound.name: bound for bound in (*CHEAP, *map(_of_method, OF_METHODS), BEST)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +20,9 @@ from coalloc.solvers.bounds.job_prices import job_prices_bound
 from coalloc.solvers.bounds.large_table import LargeTablePricing
 from coalloc.solvers.bounds.prices import sum_bound
 from coalloc.solvers.bounds.release_suffixes import LevelledJob
+from coalloc.solvers.bounds.set_prices import SetPrices
 from coalloc.solvers.bounds.wide_jobs import WidePairs
+from coalloc.solvers.search.cost_tree import CostTree
 from tests.rules.test_timeline_engine import Case
 from tests.solvers.bounds import test_wide_jobs
 from tests.solvers.search import test_knapsack_growth, test_pool_tree
@@ -60,6 +63,15 @@ def priced() -> None:
     job_prices_bound(criterion, 0.05)
 
 
+def priced_by_sets() -> None:
+    criterion = Criterion.of(discretise(small(5), 500_000.0), "total-response-time")
+    prices = SetPrices.of(criterion)
+    assert prices is not None
+    for _ in prices.improve(time.perf_counter() + 0.1):
+        pass
+    CostTree(criterion, None, math.inf, prices=prices).run(100, time.perf_counter() + 0.1)
+
+
 def packed() -> None:
     problem = discretise(test_knapsack_growth.random_pool(12, 1), None)
     test_knapsack_growth.packed(problem, [1.0] * 12, 4, math.inf)
@@ -95,6 +107,7 @@ WORKS: dict[str, Callable[[], object]] = {
     "one cluster": solved(pool(12, 1), objective="total-weighted-response-time"),
     "tree of one cluster": pooled,
     "prices": priced,
+    "prices of sets": priced_by_sets,
     "large table": tabulated,
     "wide jobs": wide,
     "conservative": lambda: coalloc.simulate(pool(12, 1), "conservative"),

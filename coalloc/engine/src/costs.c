@@ -11,7 +11,8 @@ typedef struct {
 
 /* By key what `costs_new` is given. By kind the line below its costs. By row: values and ratios of slopes to them, by kind;
    what each key holds of the machine; `order`, the kinds that have a value, the largest ratio first, then the others, from
-   `num_valued` on. The last row is for values that are only looked at. Rows are tried in a sequence, those with hits sooner. `works` has room for one of each kind. */
+   `num_valued` on. The last row is for values that are only looked at. Rows are tried in a sequence, those with hits sooner. `works` has room for one of each kind. What `costs_price` is given, if
+   anything, is in `priced`. */
 struct costs {
     int64_t num_kinds, num_keys, num_rows, num_used;
     bool is_sum, has_failed;
@@ -22,7 +23,9 @@ struct costs {
     double *line_slopes, *line_constants, *row_values, *ratios, *shares;
     work *works;
     known_cost *known;
-    arena kept;
+    int64_t num_slots;
+    double origin, *least_from, *paid_by, *brought_from;
+    arena kept, priced;
 };
 
 /* Ask what a job of a key costs, and remember it. */
@@ -139,6 +142,22 @@ static double by_busy_times(
     return cost + least_cost(c->works, num_works, now, holding, num_held);
 }
 
+/* Return what follows costs at least at prices over time, if jobs that wait start at a time or later. */
+static double by_prices(const costs *c, const int64_t *waiting, double now, const held *holding, int64_t num_held) {
+    const int64_t size = c->num_slots + 1, last = c->num_slots;
+    const int64_t from = (int64_t)earlier(later(floor(now - c->origin), 0.0), (double)last);
+    const int64_t next = (int64_t)earlier(later(ceil(now - c->origin), 0.0), (double)last);
+    double cost = -c->brought_from[from];
+    for (int64_t kind = 0; kind < c->num_kinds; kind++)
+        if (waiting[kind]) cost += (double)waiting[kind] * c->least_from[kind * size + from];
+    for (int64_t i = 0; i < num_held; i++) {
+        if (holding[i].key >= c->num_keys) continue;
+        const int64_t end = (int64_t)earlier(later(floor(holding[i].end - c->origin), (double)next), (double)last);
+        cost += c->paid_by[holding[i].key * size + end] - c->paid_by[holding[i].key * size + next];
+    }
+    return cost;
+}
+
 bool cost_too_much(
     costs *of, double spent, const int64_t *waiting, double now, held *holding, int64_t num_held) {
     double least = spent;
@@ -148,6 +167,7 @@ bool cost_too_much(
         least = spent_with(of, least, of->is_sum ? (double)waiting[kind] * alone : alone);
     }
     if (least > of->ceiling) return true;
+    if (of->priced.room && spent + by_prices(of, waiting, now, holding, num_held) > of->ceiling) return true;
     if (of->num_used) sort_by_end(holding, num_held);
     for (int64_t i = 0; i < of->num_used; i++) {
         const int64_t row = of->sequence[i];
@@ -218,6 +238,34 @@ int64_t costs_value(costs *of, int64_t num_kinds, int64_t row, const double valu
     write_row(of, row, values);
     of->hits[row] = 0;
     if (row == of->num_used) of->sequence[of->num_used++] = row;
+    return 0;
+}
+
+int64_t costs_price(
+    costs *of, int64_t num_kinds, int64_t num_keys, int64_t num_points, double origin,
+    const double *least, const double *paid, const double *brought) {
+    if (num_kinds != of->num_kinds) return FAULT(OUT_OF_RANGE, 1);
+    if (num_keys != of->num_keys) return FAULT(OUT_OF_RANGE, 2);
+    if (num_points < 1 || !of->is_sum) return FAULT(OUT_OF_RANGE, 3);
+    if (!isfinite(origin)) return FAULT(NOT_A_NUMBER, 4);
+    if (!are_numbers(least, num_kinds * num_points)) return FAULT(NOT_A_NUMBER, 5);
+    if (!are_values(paid, num_keys * num_points)) return FAULT(OUT_OF_RANGE, 6);
+    if (!are_values(brought, num_points)) return FAULT(OUT_OF_RANGE, 7);
+    arena in = {NULL, 0};
+    for (int pass = 0; pass < 2; pass++) {
+        double *const least_from = COPIED(&in, least, num_kinds * num_points);
+        double *const paid_by = COPIED(&in, paid, num_keys * num_points);
+        double *const brought_from = COPIED(&in, brought, num_points);
+        if (!pass && !make_room(&in)) return FAULT(NO_MEMORY, 0);
+        if (!pass) continue;
+        of->least_from = least_from;
+        of->paid_by = paid_by;
+        of->brought_from = brought_from;
+    }
+    free(of->priced.room);
+    of->priced = in;
+    of->num_slots = num_points - 1;
+    of->origin = origin;
     return 0;
 }
 
@@ -371,5 +419,6 @@ int64_t costs_new(
 void costs_free(costs *of) {
     if (!of) return;
     free(of->kept.room);
+    free(of->priced.room);
     free(of);
 }

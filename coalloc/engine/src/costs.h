@@ -35,6 +35,14 @@ ENGINE(int64_t) costs_draw(
    value / d. The first rows are used. */
 ENGINE(int64_t) costs_value(costs *of, int64_t num_kinds, int64_t row, const double values[num_kinds]);
 
+/* Let prices over time say what follows a node, by points a tick apart from `origin` on: what a job of each kind costs and pays
+   at the least if it starts from then on, what a job of each key would have paid by then, and what the best sets get from
+   then on. After the last point nothing is paid. */
+ENGINE(int64_t) costs_price(
+    costs *of, int64_t num_kinds, int64_t num_keys, int64_t num_points, double origin,
+    const double least[num_kinds * num_points], const double paid[num_keys * num_points],
+    const double brought[num_points]);
+
 /* Write what so many jobs of each kind that wait cost at least from a time on at some values, beside keys that run until
    their ends. */
 ENGINE(int64_t) costs_at_values(

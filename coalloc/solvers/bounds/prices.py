@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,19 +115,10 @@ class Prices:
 
     def _climb(self, temperature: float, deadline: float) -> None:
         """Look for better prices at a temperature, and take them."""
-        from scipy import optimize
-
-        minimize: Any = optimize.minimize
         smooth = Smooth(self.pricing, temperature * self._cost)
-        climb = _Climb(smooth, self._unit[:, None], self._cost * self._ways.num_jobs, deadline, self.prices)
-        options = {"maxiter": STEPS, "maxcor": REFINED, "ftol": 1e-10, "gtol": 1e-10}
-        first = (self.prices / self._unit[:, None]).ravel()
-        with contextlib.suppress(OutOfTimeError), _one_thread():
-            minimize(
-                climb.loss, first, jac=True, method="L-BFGS-B", bounds=optimize.Bounds(0.0, np.inf), options=options
-            )
-        self.prices, self._num_starts = climb.best, smooth.num_starts
-        found = climb.value  # smoothed minima are no more than minima
+        scales = (self._unit[:, None], self._cost * self._ways.num_jobs)
+        self.prices, found = climbed(smooth, self.prices, scales, STEPS, deadline)
+        self._num_starts = smooth.num_starts  # smoothed minima are no more than minima
         with contextlib.suppress(OutOfTimeError):
             found = max(found, Smooth(self.pricing, COLD * self._cost).value(self.prices, deadline)[0])
         if math.isfinite(found):
@@ -155,12 +146,37 @@ def _last_work(ways: Ways) -> float:
     return float((release[order] + tails / ways.capacities[-1]).max())
 
 
+class SmoothValue(Protocol):
+    """A concave function of prices that has a gradient."""
+
+    def value(self, prices: Floats, deadline: float) -> tuple[float, Floats]:
+        """Return the value and its gradient; raises :class:`OutOfTimeError` where the time is up."""
+
+
+def climbed(
+    smooth: SmoothValue, prices: Floats, scales: tuple[Floats | float, float], steps: int, deadline: float
+) -> tuple[Floats, float]:
+    """Return the best prices that so many steps of the quasi-Newton method find from some on, and their value.
+
+    ``scales`` are a price of 1 and a value of 1, ``deadline`` is a time of ``time.perf_counter()``, s.
+    """
+    from scipy import optimize
+
+    minimize: Any = optimize.minimize
+    climb = _Climb(smooth, *scales, deadline, prices)
+    options = {"maxiter": steps, "maxcor": REFINED, "ftol": 1e-10, "gtol": 1e-10}
+    first = (prices / scales[0]).ravel()
+    with contextlib.suppress(OutOfTimeError), _one_thread():
+        minimize(climb.loss, first, jac=True, method="L-BFGS-B", bounds=optimize.Bounds(0.0, np.inf), options=options)
+    return climb.best, climb.value
+
+
 @dataclass(slots=True)
 class _Climb:
     """A climb in scaled prices: ``unit`` is a price of 1, ``scale`` a value of 1; ``best`` are the best prices yet."""
 
-    smooth: Smooth
-    unit: Floats
+    smooth: SmoothValue
+    unit: Floats | float
     scale: float
     deadline: float
     best: Floats

@@ -131,7 +131,7 @@ class TablePricing:
         ending = []
         for j, choices in enumerate(levels):
             for level, price in choices:
-                value = price + columns[j][self._next(j, level)[-1]]
+                value = price + columns[j][self.next_states(j, level)[-1]]
                 ending.append((-value, j, level))
         tops = [(j, level) for value, j, level in sorted(ending)[:MAX_SETS] if value < math.inf]
         sets = tuple((top, *self._members(levels, columns, top)) for top in tops)
@@ -151,14 +151,14 @@ class TablePricing:
         for place in range(len(jobs) - 1, -1, -1):
             most[place] = self._with_job(jobs[place], levels[place], most[place + 1])
             for k, (level, _) in enumerate(levels[place]):
-                after[place, k, :-1] = self._next(jobs[place], level)
+                after[place, k, :-1] = self.next_states(jobs[place], level)
         return after, most
 
     def _with_job(self, j: int, choices: Iterable[tuple[int, float]], values: Floats) -> Floats:
         """Return the value of each state with one more job; the last entry stands for states that do not exist."""
         best = values.copy()
         for level, price in choices:
-            candidate = values[self._next(j, level)]
+            candidate = values[self.next_states(j, level)]
             candidate += price
             np.maximum(best[:-1], candidate, out=best[:-1])
         return best
@@ -168,15 +168,15 @@ class TablePricing:
     ) -> Iterator[Member]:
         """Yield the best company of a member among the jobs before it."""
         last, level = top
-        state = int(self._next(last, level)[-1])
+        state = int(self.next_states(last, level)[-1])
         for j in range(last - 1, -1, -1):
             if columns[j + 1][state] > columns[j][state]:
-                worth = {i: price + columns[j][self._next(j, i)[state]] for i, price in levels[j]}
+                worth = {i: price + columns[j][self.next_states(j, i)[state]] for i, price in levels[j]}
                 chosen = max(worth, key=worth.__getitem__)
                 yield j, chosen
-                state = int(self._next(j, chosen)[state])
+                state = int(self.next_states(j, chosen)[state])
 
-    def _next(self, j: int, level: int) -> NDArray[np.intp]:
+    def next_states(self, j: int, level: int) -> NDArray[np.intp]:
         """Return for each state the state once the job is placed, ``num_states`` where it does not fit."""
         needs = self._jobs[j].needs[level]
         if needs not in self._after:

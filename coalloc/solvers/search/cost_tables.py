@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from coalloc.engine import engine
 from coalloc.engine.library import CALLBACKS
 from coalloc.objectives import Criterion
 from coalloc.solvers.bounds.mean_busy_time import CostLine
+from coalloc.solvers.bounds.set_prices import SetPrices
 from coalloc.solvers.search.ceilings import NOISE
 from coalloc.solvers.search.set_tables import SetTables
 
@@ -45,7 +47,9 @@ class CostTables:
         self._kinds, self._max_rows = [tables.packed.kinds[kind] for kind in tables.kinds], max_rows
         self._failures: list[BaseException] = []
         problem, packed = criterion.problem, tables.packed
+        self._durations = tables.durations
         keys = tables.keys[: tables.num_keys]
+        self._kind_of_keys = np.array([tables.kinds.index(kind) for kind, _ in keys], dtype=np.int64)
         pieces = [criterion.pieces(packed.kinds[kind][0], packed.durations[kind][level]) for kind, level in keys]
         points = [() if of_key is None else tuple(of_key.points) for of_key in pieces]
         ends, values = np.array([point for of_key in points for point in of_key], dtype=float).reshape(-1, 2).T
@@ -59,7 +63,7 @@ class CostTables:
             2.0 * problem.base.tolerance,
             criterion.least_cost,
             CALLBACKS["cost_function"](_asked(criterion, tables, self._failures)),
-            np.array([tables.kinds.index(kind) for kind, _ in keys], dtype=np.int64),
+            self._kind_of_keys,
             tables.durations,
             np.array([problem.releases[j] for j, *_ in self._kinds], dtype=float),
             np.array([0, *accumulate(map(len, points))], dtype=np.int64),
@@ -77,6 +81,23 @@ class CostTables:
     def value(self, row: int, values: Sequence[float]) -> None:
         """Let a row of values be these, ticks by job."""
         engine().costs_value(self.handle, len(self._kinds), row, self._by_kind(values))
+
+    def price(self, prices: SetPrices) -> None:
+        """Bound nodes by prices over time, too."""
+        of = prices.tables(prices.prices)
+        paid = np.zeros((len(self._kind_of_keys), of.brought.size))
+        for key, (kind, ticks) in enumerate(zip(self._kind_of_keys.tolist(), self._durations.tolist(), strict=True)):
+            job = self._kinds[kind][0]
+            of_ways = [
+                of.paid[k]
+                for k, (j, level) in enumerate(prices.ways)
+                if j == job and prices.jobs[j].durations[level] == ticks
+            ]
+            if of_ways:
+                paid[key] = reduce(np.minimum, of_ways)
+        least = of.least[[j for j, *_ in self._kinds]]
+        sizes = (len(least), len(paid), of.brought.size)
+        engine().costs_price(self.handle, *sizes, of.origin, least.ravel(), paid.ravel(), of.brought)
 
     def _by_kind(self, values: Sequence[float]) -> Floats:
         return np.array([math.fsum(values[j] for j in of_kind) / len(of_kind) for of_kind in self._kinds], dtype=float)

@@ -3,7 +3,8 @@
 The tree is that of :mod:`coalloc.solvers.search.set_tree`. What a job costs is known when it starts. Those that wait
 cost no less than if each were alone from the next time on, and no less than their mean busy times
 (:mod:`coalloc.solvers.bounds.mean_busy_time`) say, on a machine of which running jobs hold their part until they end:
-the engine bounds nodes by both (``costs.c``).
+the engine bounds nodes by both, and by prices of sets over time (:mod:`coalloc.solvers.bounds.set_prices`) where there
+are some (``costs.c``).
 Derivation: docs/mathematics/exact-tree.md, "Costs".
 """
 
@@ -20,6 +21,7 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.tuning import FIRST_NODES, MOST, NODES, PRICES
 from coalloc.solvers.bounds.mean_busy_time import BusyTimes
+from coalloc.solvers.bounds.set_prices import SetPrices
 from coalloc.solvers.incumbent import Incumbent
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
@@ -47,6 +49,8 @@ class CostTree:
         Cost that is known.
     tables
         Running sets; None for sets of its own.
+    prices
+        Prices over time that bound nodes; None where there are none.
     memory
         Bytes in which nodes are remembered, if not as many as there are for one tree.
     """
@@ -57,7 +61,9 @@ class CostTree:
         times: BusyTimes | None,
         best: float,
         tables: SetTables | None = None,
+        *,
         memory: int | None = None,
+        prices: SetPrices | None = None,
     ) -> None:
         self._criterion = criterion
         self._latest = criterion.problem.horizon_in_turn
@@ -66,6 +72,8 @@ class CostTree:
         self._values: NodeValues | None = None
         if times is not None and times.values and criterion.is_sum:
             self._values = NodeValues(criterion, self._tables, self._costs, times)
+        if prices is not None:
+            self._costs.price(prices)
         self._lesson, self._until_lesson = FIRST_NODES, FIRST_NODES
         self._news: list[list[float]] = []
         self._tree = tree_in_engine(criterion.problem, self._tables, None, memory=memory)
@@ -177,17 +185,22 @@ def _may_delay(problem: Problem) -> bool:
 
 @dataclass(slots=True)
 class _Kept:
-    """The tree of an incumbent, which goes on where it was stopped; ``is_exhausted`` says that it goes no further."""
+    """The tree of an incumbent, which goes on where it was stopped; ``is_exhausted`` says that it goes no further.
+
+    ``prices`` bound its nodes.
+    """
 
     tree: CostTree | ParallelTree[CostTree]
+    prices: SetPrices | None
     is_exhausted: bool = False
 
 
 def _run(incumbent: Incumbent) -> None:
     max_nodes = NODES if incumbent.round == 0 else 2**62
     kept = incumbent.kept(_Kept)
-    if kept is None:
-        kept = _Kept(_tree_of(incumbent))
+    prices = incumbent.kept(SetPrices)
+    if kept is None or kept.prices is not prices:
+        kept = _Kept(_tree_of(incumbent), prices)
         incumbent.keep(kept)
     try:
         _search(incumbent, kept, incumbent.limited(max_nodes))
@@ -196,10 +209,12 @@ def _run(incumbent: Incumbent) -> None:
 
 
 def _tree_of(incumbent: Incumbent) -> CostTree | ParallelTree[CostTree]:
-    times, cost, criterion = incumbent.kept(BusyTimes), incumbent.cost, incumbent.criterion
+    times, prices = incumbent.kept(BusyTimes), incumbent.kept(SetPrices)
+    cost, criterion = incumbent.cost, incumbent.criterion
     memories = Memories.of(incumbent)
     common = tables_of(criterion, memories.sharers) if memories.are_one else None
-    return divided(lambda _: CostTree(criterion, times, cost, common, memories.size(set_tree.MEMORY)), incumbent)
+    memory = memories.size(set_tree.MEMORY)
+    return divided(lambda _: CostTree(criterion, times, cost, common, memory=memory, prices=prices), incumbent)
 
 
 def _search(incumbent: Incumbent, kept: _Kept, left: int) -> None:

@@ -19,6 +19,7 @@ from coalloc.problem import Assignment, discretise
 from coalloc.rules.serial_sgs import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.bounds.mean_busy_time import busy_times_of
+from coalloc.solvers.bounds.set_prices import SetPrices
 from coalloc.solvers.search import cost_tree as module
 from coalloc.solvers.search.cost_tree import CostTree, may_search
 from coalloc.testing.brute_force import brute_force_oas
@@ -91,8 +92,11 @@ class Found:
         times = busy_times_of(criterion) if is_priced and criterion.is_sum else None
         for _ in times.improve([first], math.inf) if times is not None else ():
             pass
+        prices = SetPrices.of(criterion) if is_priced else None
+        for _ in prices.improve(math.inf) if prices is not None else ():
+            pass
         self.best = min(best, criterion.value(first) + 1 + abs(criterion.value(first)))
-        self.tree, ended = CostTree(criterion, times, self.best), ""
+        self.tree, ended = CostTree(criterion, times, self.best, prices=prices), ""
         while max_nodes > 0 and ended != "everything":
             ended, nodes = self.tree.run(max_nodes, math.inf)
             max_nodes -= max(1, nodes)
@@ -159,6 +163,25 @@ def test_values_that_are_learned_change_nothing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "NODES", 5)
     found = Found(criterion)
     assert (found.is_complete, found.best) == (True, expected.best)
+
+
+def test_prices_over_time_leave_branches() -> None:
+    # One after another, least first: 5 + 11 + 18 + ... Nothing is better, as prices say of each job that may start.
+    jobs = [Job(f"J{n}", 2, 5.0 + n) for n in range(8)]
+    criterion = on_two_nodes(*jobs, slot=1.0)
+    least = sum((8 - n) * (5.0 + n) for n in range(8))
+    prices = SetPrices.of(criterion)
+    assert prices is not None
+    list(prices.improve(math.inf))
+    assert prices.bound > least - 1
+    nodes = []
+    for tables in (None, prices):
+        tree = CostTree(criterion, None, least, prices=tables)
+        ended, number = tree.run(100_000, math.inf)
+        assert (ended, tree.proven) == ("everything", least)
+        nodes.append(number)
+    assert nodes[1] <= len(jobs) + 1
+    assert nodes[0] > 10 * nodes[1], nodes
 
 
 def test_jobs_of_no_slot_are_left_to_others() -> None:
