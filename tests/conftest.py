@@ -17,6 +17,7 @@ from coalloc.solvers import named_bounds  # noqa: F401 takes all rows of the por
 from coalloc.solvers.backends import cpsat
 from coalloc.system.extras import is_installed
 from tests.extras import NO_PICTURES
+from tests.in_process import InProcess
 from tests.slow import is_slow
 
 settings.register_profile("dev", deadline=None, print_blob=True)
@@ -33,6 +34,13 @@ class WithoutPictures(pytest.Module):
     def collect(self) -> NoReturn:
         """Say why no test is here."""
         pytest.skip(NO_PICTURES, allow_module_level=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Give each file of tests to one of the processes of ``-n``: what it sets up once is set up once."""
+    if getattr(config.option, "dist", None) == "no" and getattr(config.option, "numprocesses", None):
+        config.option.dist = "loadfile"
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
@@ -65,3 +73,10 @@ def cpsat_or_not(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(cpsat, "is_installed", lambda: False)
     elif not cpsat.is_installed():
         pytest.skip("the extra cpsat is not installed")
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let studies run in this process what they ask workers for."""
+    for study in ("grid", "runs"):
+        monkeypatch.setattr(f"coalloc.studies.{study}.LocalWorkers", InProcess)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import experiment as experiments
 import optima
 import pandas as pd
 import pytest
@@ -19,6 +20,7 @@ from workloads import HPC2N, TRACES, Workload, has_trace
 from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError
+from tests.in_process import InProcess
 
 
 def test_wl1_has_large_jobs_ahead_of_small_ones_that_fit_beside_them() -> None:
@@ -174,12 +176,13 @@ def test_slots_are_worth_less_kept_than_moved_left() -> None:
     assert (kept["starts"], left["starts"], kept["strategy"]) == ("keep", "left", OAS)
 
 
-def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
+def test_an_experiment_runs_resumes_and_reports(tmp_path, monkeypatch) -> None:
     wanted = dataclasses.replace(small("pas-selection", heterogeneity=(50,), jobs=(6,)), together=False)
     store = tmp_path / "store.sqlite"
     run(dataclasses.replace(wanted, strategies={}), store, jobs=1)
     with pytest.raises(CoallocError, match="6 of 7 samples have not run"):
         rows_of(wanted, store)
+    monkeypatch.setattr(experiments, "LocalWorkers", InProcess)
     assert run(wanted, store, jobs=1)
     rows = rows_of(wanted, store)
     assert run(wanted, store, jobs=1)

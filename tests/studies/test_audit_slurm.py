@@ -1,11 +1,9 @@
 """Policies in the words of Slurm: which have settings, and what an audit of an export says of them."""
 
 from coalloc import audit
-from coalloc.studies import runs
 from coalloc.studies.audit_policies import CANDIDATES
 from coalloc.studies.audit_slurm import SLURM, settings_of
 from tests.cli.test_audit import SACCT
-from tests.studies.in_process import InProcess
 
 
 def test_settings_state_every_parameter_in_slurms_units():
@@ -34,8 +32,7 @@ def test_slurm_has_no_settings_for_other_policies_orders_and_placements():
     assert [policy for policy in policies if settings_of(policy)] == []
 
 
-def test_an_audit_of_an_export_names_the_best_policy_that_slurm_has_settings_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "LocalWorkers", lambda number: InProcess())
+def test_an_audit_of_an_export_names_the_best_policy_that_slurm_has_settings_for(tmp_path, in_process):
     export = tmp_path / "october.txt"
     export.write_text(SACCT)
     given = {"easy": {"policy": "easy"}, "slurm": {"policy": "slurm"}}
