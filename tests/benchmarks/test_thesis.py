@@ -9,7 +9,7 @@ import experiment as experiments
 import optima
 import pandas as pd
 import pytest
-import report
+import thesis_report
 from claims import excess, is_least, saving
 from experiment import NAMES, Experiment, experiment, rows_of, run
 from figures import FIGURES
@@ -187,7 +187,7 @@ def test_an_experiment_runs_resumes_and_reports(tmp_path, monkeypatch) -> None:
     rows = rows_of(wanted, store)
     assert run(wanted, store, jobs=1)
     assert rows_of(wanted, store) == rows
-    assert [path.suffix for path in report.write(wanted, rows, tmp_path)] == [".md", ".csv", ".png"]
+    assert [path.suffix for path in thesis_report.write(wanted, rows, tmp_path)] == [".md", ".csv", ".png"]
     page = (tmp_path / "pas-selection.md").read_text()
     assert "| Makespan hardly depends on the selection |" in page
     assert OAS_LEFT not in page
@@ -197,12 +197,12 @@ def test_a_page_is_written_again_from_its_table(tmp_path) -> None:
     # Its figures are the same, and it says still whose code made them; strategies together are one sample.
     wanted = small("pas-selection", heterogeneity=(50,), jobs=(6,))
     with pytest.raises(CoallocError, match=r"has no pas-selection\.md"):
-        report.write_again(wanted, tmp_path)
+        thesis_report.write_again(wanted, tmp_path)
     assert [sample.measure for sample in wanted.samples()] == ["bounds", "policies"]
     rows = [row for sample in wanted.samples() for row in measured(dataclasses.asdict(sample))["rows"]]
-    report.write(wanted, rows, tmp_path)
+    thesis_report.write(wanted, rows, tmp_path)
     page = tmp_path / "pas-selection.md"
     made = page.read_text().replace("1 seeds; ", "1 seeds; other code, ")
     page.write_text(made)
-    report.write_again(wanted, tmp_path)
+    thesis_report.write_again(wanted, tmp_path)
     assert page.read_text() == made
