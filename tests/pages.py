@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
+from tests.in_process import InProcess
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
     str(path.relative_to(ROOT))
@@ -32,7 +34,7 @@ PART = re.compile(r"^<!-- (given|shown only|saved as):\s(.*?)-->$|^```(\w*)\n(.*
 NEEDS_A_SHELL = re.compile(r"[|<>&;$*()`]")
 PROCESSES: Any = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
 """Makes a process a page: where it can, a copy of one that has loaded the libraries."""
-LOADED = ["coalloc.cli.app", "highspy", "pandas", "pyomo.environ", "scipy.stats", "tests.pages"]
+LOADED = ["coalloc.studies.grid", "highspy", "pandas", "pyomo.environ", "scipy.stats", "tests.pages"]
 PROCESSES.set_forkserver_preload(LOADED)
 DATA = {"json": json.loads, "toml": tomllib.loads}
 
@@ -136,7 +138,10 @@ def _run(block: Block, namespace: dict[str, Any]) -> None:
 
 
 def main(page: str, directory: str, answer: str) -> None:
-    """Run a page in a directory, and write what its blocks print."""
+    """Run a page in a directory, and write what its blocks print; its studies run in this process."""
+    from coalloc.studies import grid, runs
+
+    grid.LocalWorkers = runs.LocalWorkers = InProcess  # type: ignore[assignment,misc]
     os.chdir(directory)
     sys.path.insert(0, "")
     printed: list[dict[str, str]] = []

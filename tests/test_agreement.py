@@ -38,7 +38,7 @@ from coalloc.testing import (
     brute_force_pas,
     small_feature_instance,
 )
-from coalloc.testing.constraints import KINDS, Kind, Lag, Spend, small_constraint
+from coalloc.testing.constraints import KINDS, Kind, Spend, TimeLag, small_constraint
 from tests.extras import AUTO
 from tests.small_instances import (
     NODE_MODEL_SIZE,
@@ -137,8 +137,8 @@ def with_lags(seed: int, size: SmallSize | None) -> Case:
     rng = np.random.default_rng(seed)
     ids = [job.id for job in instance.jobs]
     one, other = ids[int(rng.integers(len(ids)))], ids[int(rng.integers(len(ids)))]
-    late = Lag(("end", one), ("start", other), slot * int(rng.integers(1, 6)))
-    soon = Lag(("start", other), ("start", one), -slot * int(rng.integers(3)))
+    late = TimeLag(("end", one), ("start", other), slot * int(rng.integers(1, 6)))
+    soon = TimeLag(("start", other), ("start", one), -slot * int(rng.integers(3)))
     horizon = int(discretise(instance, slot, constraints=(late, soon)).horizon_in_turn)
     return Case(instance, slot, (late, soon), horizon=horizon)
 

@@ -402,7 +402,7 @@ def test_time_that_runs_out_is_no_error():
 
 @pytest.mark.parametrize("limit", [None, math.inf])
 def test_no_time_limit_is_as_much_time_as_it_takes(limit, tmp_path):
-    instance = coalloc.generate("thesis-oas", seed=5, jobs=14)
+    instance = coalloc.generate("thesis-oas", seed=5, jobs=8)
     result = coalloc.solve(instance, slot="100%", formulation="mode", time_limit=limit)
     assert (result.status, result.stopped_by, result.options.time_limit) == ("optimal", "proof", None)
     coalloc.io.write_result(result, tmp_path / "result.json")

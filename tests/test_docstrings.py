@@ -81,7 +81,7 @@ def test_docstrings_name_what_exists_and_have_no_roles():
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.extras] if name in OF_RL else []) for name in PUBLIC]
 )
-def test_the_examples_of_a_docstring_run(name, tmp_path, monkeypatch):
+def test_the_examples_of_a_docstring_run(name, tmp_path, monkeypatch, in_process):
     if name in OF_RL:
         pytest.importorskip("gymnasium", reason="the extra rl is not installed")
     monkeypatch.chdir(tmp_path)

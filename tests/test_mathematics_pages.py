@@ -17,7 +17,7 @@ from coalloc.instance import RunningJob
 from coalloc.models import energy_relaxation
 from coalloc.models.energy_rates import node_rates
 from coalloc.problem import discretise
-from coalloc.testing.constraints import Lag
+from coalloc.testing.constraints import TimeLag
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "mathematics").glob("*.md"))}
@@ -223,7 +223,7 @@ def test_the_page_names_what_a_scope_adds_to_a_model():
     [
         (
             "## Objectives and constraints",
-            Lag(("end", "J1"), ("start", "J1"), 100.0),
+            TimeLag(("end", "J1"), ("start", "J1"), 100.0),
             ("count", "node"),
             {"greatest", "no_greater"},
         ),

@@ -135,7 +135,11 @@ def build(folder: Path) -> dict[str, Path]:
     """Build wheel and source distribution, and return them by the ends of their names."""
     pytest.importorskip("hatchling", reason="the extra test is not installed")
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1767225600"}
+    environment = {
+        **os.environ,
+        "SOURCE_DATE_EPOCH": "1767225600",
+        "CFLAGS": "-O0",
+    }  # compiles in a quarter of the time
     subprocess.run(command, capture_output=True, check=True, cwd=ROOT, env=environment)
     return {path.suffix: path for path in folder.iterdir()}
 

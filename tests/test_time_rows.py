@@ -12,18 +12,18 @@ from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.instance.constraints import TimeRow
 from coalloc.problem import discretise
 from coalloc.testing import brute_force_oas
-from coalloc.testing.constraints import Lag
+from coalloc.testing.constraints import TimeLag
 from tests.test_agreement import TIME_LIMIT
 
 
-def slow_jobs() -> tuple[Instance, list[Lag]]:
+def slow_jobs() -> tuple[Instance, list[TimeLag]]:
     """Return two jobs that take 10 s on the one node and 20 s on the other, and have to take 20 s.
 
     Both need the slow node then, one after the other: 40 s. Held for 20 s on the fast one, both would end at 20 s.
     """
     platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0), NodeGroup(1, power=0.5)], 100.0)])
     instance = Instance(platform, [Job(name, 1, 10.0, processing_share=1.0) for name in ("J1", "J2")])
-    return instance, [Lag(("end", job.id), ("start", job.id), 20.0) for job in instance.jobs]
+    return instance, [TimeLag(("end", job.id), ("start", job.id), 20.0) for job in instance.jobs]
 
 
 @pytest.mark.parametrize("formulation", ["mode", "count", "node", "auto"])
@@ -37,7 +37,7 @@ def test_a_job_that_has_to_take_long_is_where_it_does(formulation: str) -> None:
 
 def test_a_job_that_cannot_take_so_long() -> None:
     instance, _ = slow_jobs()
-    lags = [Lag(("end", "J1"), ("start", "J1"), 30.0)]
+    lags = [TimeLag(("end", "J1"), ("start", "J1"), 30.0)]
     result = coalloc.solve(instance, slot=10.0, formulation="count", constraints=lags, time_limit=TIME_LIMIT)
     assert (result.status, result.schedule) == ("infeasible", None)
 

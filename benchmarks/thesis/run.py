@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiment import NAMES, experiment, rows_of, run
-from report import write, write_again
+from thesis_report import write, write_again
 from workloads import TRACES
 
 from coalloc.instance import CoallocError

@@ -5,7 +5,7 @@
 Each says the same twice: as declarations for methods, and independently as faults of schedules, for brute force.
 :func:`small_constraint` draws one for a small instance; some make it infeasible. For all that it draws an optimal
 schedule exists in which every job starts at its arrival or at the end of another, as brute force asks for; for a
-:class:`Lag` brute force needs a horizon.
+:class:`TimeLag` brute force needs a horizon.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Precedence(Constraint):
 
 
 @dataclass(frozen=True, slots=True)
-class Lag(Constraint):
+class TimeLag(Constraint):
     """A time of one job is at least ``least`` (s) after a time of another, or before it where that is negative.
 
     Each time is a start or an end of a job, by id; of one and the same job they say how long it takes at least.

@@ -370,6 +370,17 @@ def _known(made: Trial) -> SolveResult | None:
     return after if after is not None and after.schedule is not None else None
 
 
+def _kept(change: Callable[..., object], **choice: bool) -> Callable[[Trial], None]:
+    """Return the transformation that calls ``change`` with a result and its schedule, where there is one."""
+
+    def transformation(made: Trial) -> None:
+        known = _known(made)
+        if known is not None and known.schedule is not None:
+            change(made, known, known.schedule, **choice)
+
+    return transformation
+
+
 def rng_says(made: Trial) -> bool:
     """Return one of two, at random."""
     return bool(made.rng.random() < 0.5)
@@ -406,11 +417,8 @@ def _scale(made: Trial) -> None:
     made.equal(f"scaled by {factor:g}", known, found, within, factor**power)
 
 
-def _fix(made: Trial, *, whole: bool) -> None:
-    known = _known(made)
-    if known is None or known.schedule is None:
-        return
-    kept = _some(made, known.schedule, whole=whole)
+def _fix(made: Trial, known: SolveResult, schedule: Schedule, *, whole: bool) -> None:
+    kept = _some(made, schedule, whole=whole)
     kind = str(made.rng.choice(("placements", "starts", "nodes")))
     fixed = [_fixed(made.instance, placement, kind) for placement in kept]
     found = _compare(made, f"{kind} of {len(kept)} jobs fixed", known, made.instance, fixed=fixed)
@@ -441,30 +449,24 @@ def _some(made: Trial, schedule: Schedule, *, whole: bool) -> list[Placement]:
     return placements if whole else placements[: max(1, len(placements) // 2)]
 
 
-def _deadlines(made: Trial, *, whole: bool) -> None:
-    known = _known(made)
-    if known is None or known.schedule is None:
-        return
-    ends = {placement.job: placement.end for placement in _some(made, known.schedule, whole=whole)}
+def _deadlines(made: Trial, known: SolveResult, schedule: Schedule, *, whole: bool) -> None:
+    ends = {placement.job: placement.end for placement in _some(made, schedule, whole=whole)}
     jobs = [job.replace(deadline=ends.get(job.id, job.deadline)) for job in made.instance.jobs]
     instance = made.instance.replace(jobs=jobs)
-    made.valid("the schedule that ends at the deadlines", instance, known.schedule)
+    made.valid("the schedule that ends at the deadlines", instance, schedule)
     _compare(made, f"{len(ends)} deadlines at the ends", known, instance)
 
 
-def _outages(made: Trial) -> None:
+def _outages(made: Trial, known: SolveResult, schedule: Schedule) -> None:
     """Compare where about half the nodes are out of service whenever the known schedule leaves them idle."""
-    known = _known(made)
-    if known is None or known.schedule is None:
-        return
     platform, chosen = made.instance.platform, list[Window]()
     for n, node in enumerate(platform.nodes):
         names = platform.processor_names[node.first_processor : node.first_processor + node.cores]
         if made.rng.random() < 0.5:
-            holds = [h for h in (*known.schedule, *made.instance.running) if not set(h.nodes).isdisjoint(names)]
+            holds = [h for h in (*schedule, *made.instance.running) if not set(h.nodes).isdisjoint(names)]
             chosen += _idle(made.instance, n, sorted((hold.start, hold.end) for hold in holds))
     instance = made.instance.replace(platform=platform.replace(unavailable=[*platform.unavailable, *chosen]))
-    made.valid("the schedule around outages", instance, known.schedule)
+    made.valid("the schedule around outages", instance, schedule)
     _compare(made, f"{len(chosen)} outages where nodes are idle", known, instance)
 
 
@@ -479,40 +481,31 @@ def _idle(instance: Instance, number: int, busy: Sequence[tuple[float, float]]) 
         end = max(end, stop)
 
 
-def _precedences(made: Trial) -> None:
+def _precedences(made: Trial, known: SolveResult, schedule: Schedule) -> None:
     """Compare where a job comes after another that ends before it starts in the known schedule."""
-    known = _known(made)
-    if known is None or known.schedule is None:
-        return
-    placed, jobs, within = known.schedule, list[Job](), tolerance(made.instance)
+    jobs, within = list[Job](), tolerance(made.instance)
     for job in made.instance.jobs:
-        before = [p.job for p in placed if p.job != job.id and p.end <= placed[job.id].start + within]
+        before = [p.job for p in schedule if p.job != job.id and p.end <= schedule[job.id].start + within]
         more = [other for other in before if other not in job.after and made.rng.random() < 0.5]
         jobs.append(job.replace(after=[*job.after, *more]))
     instance = made.instance.replace(jobs=jobs)
-    made.valid("the schedule in its order", instance, placed)
+    made.valid("the schedule in its order", instance, schedule)
     _compare(made, "its order as precedences", known, instance)
 
 
-def _all_at_once(made: Trial) -> None:
+def _all_at_once(made: Trial, known: SolveResult, schedule: Schedule) -> None:
     """Compare where some jobs are fixed, some have deadlines, the makespan is limited, and a start is given."""
-    known = _known(made)
-    if known is None or known.schedule is None:
-        return
-    ends = {placement.job: placement.end for placement in _some(made, known.schedule, whole=False)}
+    ends = {placement.job: placement.end for placement in _some(made, schedule, whole=False)}
     jobs = [job.replace(deadline=ends.get(job.id, job.deadline)) for job in made.instance.jobs]
-    fixed = [_fixed(made.instance, one, "placements") for one in _some(made, known.schedule, whole=False)]
-    limit = OBJECTIVES["makespan"].of_schedule(made.instance, known.schedule)
-    keywords = {"fixed": fixed, "makespan_limit": limit, "start": known.schedule}
+    fixed = [_fixed(made.instance, one, "placements") for one in _some(made, schedule, whole=False)]
+    limit = OBJECTIVES["makespan"].of_schedule(made.instance, schedule)
+    keywords = {"fixed": fixed, "makespan_limit": limit, "start": schedule}
     _compare(made, "all at once", known, made.instance.replace(jobs=jobs), **keywords)
 
 
-def _own(made: Trial) -> None:
+def _own(made: Trial, known: SolveResult, schedule: Schedule) -> None:
     """Compare with the objective under another name, or with a constraint object that the known schedule keeps."""
-    known = _known(made)
-    if known is None or known.schedule is None:
-        return
-    within, placed = tolerance(made.instance), _some(made, known.schedule, whole=True)
+    within, placed = tolerance(made.instance), _some(made, schedule, whole=True)
     pairs = [(a.job, b.job) for a in placed for b in placed if a.job != b.job and a.end <= b.start + within]
     has_costs = made.triple.objective != "maximum-lateness"  # those of jobs without a due date are not finite
     if has_costs and (not pairs or made.rng.random() < 1.0 / 3.0):
@@ -524,21 +517,15 @@ def _own(made: Trial) -> None:
     _compare(made, f"{constraints}", known, made.instance, constraints=constraints)
 
 
-def _start(made: Trial, *, whole: bool) -> None:
-    known = _known(made)
-    if known is None or known.schedule is None:
-        return
-    start = known.schedule.replace(placements=_some(made, known.schedule, whole=whole))
+def _start(made: Trial, known: SolveResult, schedule: Schedule, *, whole: bool) -> None:
+    start = schedule.replace(placements=_some(made, schedule, whole=whole))
     found = _compare(made, f"start of {len(start)} jobs", known, made.instance, start=start)
     if whole and found is not None and "left out" in found.message:
         made.fault("start", found.message)
 
 
-def _makespan_limit(made: Trial) -> None:
-    known = _known(made)
-    if known is None or known.schedule is None:
-        return
-    limit = OBJECTIVES["makespan"].of_schedule(made.instance, known.schedule)
+def _makespan_limit(made: Trial, known: SolveResult, schedule: Schedule) -> None:
+    limit = OBJECTIVES["makespan"].of_schedule(made.instance, schedule)
     _compare(made, "makespan_limit at the makespan", known, made.instance, makespan_limit=limit)
 
 
@@ -569,11 +556,10 @@ def _lexicographic(made: Trial) -> None:
         made.fault("optimum", f"in order: {last} is {found.objective!r}, but {worth!r} in a schedule of {first} alone")
 
 
-def _lower_bound(made: Trial) -> None:
-    known = _known(made)
-    if known is None or known.schedule is None or known.objective is None:
+def _lower_bound(made: Trial, known: SolveResult, schedule: Schedule) -> None:
+    if known.objective is None:
         return
-    name, placements = made.triple.objective, _some(made, known.schedule, whole=rng_says(made))
+    name, placements = made.triple.objective, _some(made, schedule, whole=rng_says(made))
     keywords: list[dict[str, Any]] = [{}]
     if name not in METERED:
         fixed = [_fixed(made.instance, placement, "placements") for placement in placements]
@@ -585,18 +571,15 @@ def _lower_bound(made: Trial) -> None:
             made.fault("bound", f"{what}: at least {bound!r}, but {known.objective!r} is known")
 
 
-def _replay(made: Trial) -> None:
-    known = _known(made)
-    if known is None or known.schedule is None:
-        return
+def _replay(made: Trial, _: SolveResult, schedule: Schedule) -> None:
     within = tolerance(made.instance)
-    kept = made.asked("replay", coalloc.replay, made.instance, known.schedule)
-    left = made.asked("replay(starts='left')", coalloc.replay, made.instance, known.schedule, starts="left")
+    kept = made.asked("replay", coalloc.replay, made.instance, schedule)
+    left = made.asked("replay(starts='left')", coalloc.replay, made.instance, schedule, starts="left")
     for what, replayed in (("replay", kept), ("replay(starts='left')", left)):
         if replayed is None:
             continue
         made.valid(what, made.instance, replayed)
-        for placement in known.schedule:
+        for placement in schedule:
             other = replayed[placement.job]
             if made.slot is None and what == "replay" and abs(other.end - placement.end) > within:
                 made.fault("replay", f"{placement.job} ends at {other.end!r}, not {placement.end!r}")
@@ -608,20 +591,20 @@ TRANSFORMATIONS: Mapping[str, Callable[[Trial], object]] = {
     "shift": _shift,
     "permute": _permute,
     "scale": _scale,
-    "fix-whole": lambda made: _fix(made, whole=True),
-    "fix-part": lambda made: _fix(made, whole=False),
-    "deadline-whole": lambda made: _deadlines(made, whole=True),
-    "deadline-part": lambda made: _deadlines(made, whole=False),
-    "start-whole": lambda made: _start(made, whole=True),
-    "start-part": lambda made: _start(made, whole=False),
-    "makespan-limit": _makespan_limit,
-    "outages": _outages,
-    "precedences": _precedences,
-    "own": _own,
-    "all-at-once": _all_at_once,
+    "fix-whole": _kept(_fix, whole=True),
+    "fix-part": _kept(_fix, whole=False),
+    "deadline-whole": _kept(_deadlines, whole=True),
+    "deadline-part": _kept(_deadlines, whole=False),
+    "start-whole": _kept(_start, whole=True),
+    "start-part": _kept(_start, whole=False),
+    "makespan-limit": _kept(_makespan_limit),
+    "outages": _kept(_outages),
+    "precedences": _kept(_precedences),
+    "own": _kept(_own),
+    "all-at-once": _kept(_all_at_once),
     "lexicographic": _lexicographic,
-    "lower-bound": _lower_bound,
-    "replay": _replay,
+    "lower-bound": _kept(_lower_bound),
+    "replay": _kept(_replay),
 }
 """Transformations of the instance, or of its own schedule, on the clock of the triple."""
 

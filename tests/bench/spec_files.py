@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
-
-from coalloc.bench.methods import run_method
-from coalloc.bench.protocol import Message, Task
-from coalloc.bench.provenance import machine
-from coalloc.documents.kinds import value_of
-from coalloc.documents.strict_json import parse
-from coalloc.instance.files import INSTANCE
 
 NUM_SAMPLES = 200
 TRIVIAL = """
@@ -51,18 +43,3 @@ def lasting(row: dict[str, Any]) -> dict[str, Any]:
     """Return what a row has that does not depend on the clock."""
     metrics = {k: v for k, v in row.get("metrics", {}).items() if not k.startswith("decision_time")}
     return {k: v for k, v in row.items() if k not in MEASURED} | {"metrics": metrics}
-
-
-class Inline:
-    """Workers that run samples in this process, one after the other."""
-
-    def run(self, tasks: Iterable[tuple[str, Task]]) -> Generator[tuple[str, Message], None, None]:
-        """Yield the answers in order."""
-        for key, task in tasks:
-            document, faults = parse(task.text().encode())
-            instance = value_of(document, INSTANCE, faults)
-            answer = {"time": 0.0, "cpu": 0.0, "memory": 0.0, **run_method(task.argument, instance)}
-            yield key, {"status": "done", **answer, "machine": machine()}
-
-    def close(self) -> None:
-        """There is nothing to end."""

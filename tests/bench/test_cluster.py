@@ -16,7 +16,8 @@ from coalloc.bench.plan import read_plan
 from coalloc.bench.running import run_plan
 from coalloc.bench.store import Store
 from coalloc.instance import CoallocError
-from tests.bench.spec_files import NUM_SAMPLES, Inline, lasting, write_spec
+from tests.bench.spec_files import NUM_SAMPLES, lasting, write_spec
+from tests.in_process import InProcess
 
 pytestmark = pytest.mark.extras
 pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -117,7 +118,7 @@ def test_an_answer_that_is_lost_is_waited_for_and_a_lost_scheduler_is_one_line()
 def undisturbed_and_begun(plan, folder):
     """Return the store of a run that nothing disturbed, and that of one that has 120 of its 200 samples."""
     undisturbed, begun = folder / "undisturbed.sqlite", folder / "begun.sqlite"
-    run_plan(plan, undisturbed, Inline)
+    run_plan(plan, undisturbed, InProcess)
     shutil.copy(undisturbed, begun)
     with closing(sqlite3.connect(begun)) as database, database:
         database.execute("DELETE FROM samples WHERE rowid % 5 > 2")

@@ -21,8 +21,9 @@ from coalloc.bench.running import Choices, run_plan
 from coalloc.bench.store import Store
 from coalloc.bench.workers import LocalWorkers
 from coalloc.instance import CoallocError
-from tests.bench.spec_files import NUM_SAMPLES, Inline, lasting, write_spec
+from tests.bench.spec_files import NUM_SAMPLES, lasting, write_spec
 from tests.cli.running import PYTHON
+from tests.in_process import InProcess
 
 SMALL = """
 [[instances]]
@@ -67,7 +68,7 @@ def spec(tmp_path_factory):
 def undisturbed(spec):
     """The store of a run that nothing disturbed, all in this process, and its table."""
     path = spec.with_name("undisturbed.sqlite")
-    progress = run_plan(read_plan(spec), path, Inline)
+    progress = run_plan(read_plan(spec), path, InProcess)
     assert (progress.planned, progress.ran, progress.failed) == (NUM_SAMPLES, NUM_SAMPLES, 0)
     return path, table(path)
 
@@ -133,7 +134,7 @@ def test_a_runner_that_is_killed_loses_what_was_running(spec, undisturbed, tmp_p
     assert alive == []
     kept = count(store)
     assert 60 <= kept < NUM_SAMPLES
-    progress = run_plan(read_plan(spec), store, Inline)
+    progress = run_plan(read_plan(spec), store, InProcess)
     assert (progress.kept, progress.ran) == (kept, NUM_SAMPLES - kept)
     assert table(store) == undisturbed[1]
 
@@ -162,13 +163,13 @@ def test_a_full_disk_is_one_line_and_the_rerun_completes(spec, undisturbed, begu
     pragmas = store_module.PRAGMAS
     monkeypatch.setattr(store_module, "PRAGMAS", (*pragmas, f"PRAGMA max_page_count = {pages + 3}"))
     with pytest.raises(CoallocError, match="the disk is full; completed samples are safe") as caught:
-        run_plan(read_plan(spec), begun, Inline)
+        run_plan(read_plan(spec), begun, InProcess)
     assert str(caught.value).startswith(f"{begun}: ")
     assert "\n" not in str(caught.value)
     kept = count(begun)
     assert BEGUN < kept < NUM_SAMPLES
     monkeypatch.setattr(store_module, "PRAGMAS", pragmas)
-    assert run_plan(read_plan(spec), begun, Inline).kept == kept
+    assert run_plan(read_plan(spec), begun, InProcess).kept == kept
     assert table(begun) == undisturbed[1]
 
 
@@ -190,10 +191,10 @@ def test_a_batch_system_that_ends_the_runner_is_an_interrupt(spec, undisturbed, 
         if progress.ran == 10:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    progress = run_plan(read_plan(spec), begun, Inline, report=end)
+    progress = run_plan(read_plan(spec), begun, InProcess, report=end)
     assert (progress.is_interrupted, progress.ran) == (True, 10)
     assert count(begun) == BEGUN + 10
-    assert run_plan(read_plan(spec), begun, Inline).ran == NUM_SAMPLES - BEGUN - 10
+    assert run_plan(read_plan(spec), begun, InProcess).ran == NUM_SAMPLES - BEGUN - 10
     assert table(begun) == undisturbed[1]
 
 
@@ -202,7 +203,7 @@ def test_a_second_runner_refuses_politely(spec, tmp_path):
     with held(store):
         message = rf"store\.sqlite: is in use by process {os.getpid()} on .*; wait until it ends or use another"
         with pytest.raises(CoallocError, match=message):
-            run_plan(read_plan(spec), store, Inline)
+            run_plan(read_plan(spec), store, InProcess)
     assert not store.exists()
     assert not store.with_name(store.name + SUFFIX).exists()
 
@@ -210,22 +211,22 @@ def test_a_second_runner_refuses_politely(spec, tmp_path):
 def test_samples_of_other_versions_count_only_when_asked_for(tmp_path, monkeypatch):
     spec = write_spec(tmp_path, SMALL, "small.toml")
     store = tmp_path / "store.sqlite"
-    run_plan(read_plan(spec), store, Inline)
+    run_plan(read_plan(spec), store, InProcess)
     monkeypatch.setattr("coalloc.bench.methods.versions_for", lambda _: {"highspy": "9.9"})
     plan = read_plan(spec)
     assert run_plan(plan, store, lambda: pytest.fail("reused"), Choices(reuse_versions=True)).kept == 2
     assert [row["versions"]["highspy"] for row in table(store, "small")] == [code_versions()["highspy"]] * 2
-    assert run_plan(plan, store, Inline).ran == 2
+    assert run_plan(plan, store, InProcess).ran == 2
     assert count(store) == 4
 
 
 def test_failures_stay_until_they_are_to_be_tried_again(tmp_path):
     plan = read_plan(write_spec(tmp_path, SMALL, "small.toml"))
     store = tmp_path / "store.sqlite"
-    run_plan(plan, store, Inline)
+    run_plan(plan, store, InProcess)
     with closing(sqlite3.connect(store)) as database, database:
         database.execute("""UPDATE samples SET outcome = '{"status": "crashed", "time": null, "message": "gone"}'""")
     progress = run_plan(plan, store, lambda: pytest.fail("they are there"))
     assert (progress.kept, progress.failed) == (2, 2)
-    progress = run_plan(plan, store, Inline, Choices(retry=FAILED))
+    progress = run_plan(plan, store, InProcess, Choices(retry=FAILED))
     assert (progress.ran, progress.failed) == (2, 0)

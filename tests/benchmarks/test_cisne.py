@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import sharing_experiment
 import sharing_report
 from sharing_claims import behind, excess, least, narrower, printed, relative_to_scenarios, spread
 from sharing_experiment import OFF, Study, experiment, instance_of, rows_of, run, settings_of
@@ -13,6 +14,7 @@ from sharing_results import excess_interval, results_of, value_intervals
 
 from coalloc.instance import CoallocError
 from coalloc.measures.stability import RUN_METRICS, stability
+from tests.in_process import InProcess
 
 MIXES = ("SJF-JFirst", "FCFS-FFit", "SNPF-BFit")
 
@@ -76,7 +78,7 @@ def test_statistics_of_claims() -> None:
     assert found == pytest.approx(by_load)
 
 
-def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
+def test_an_experiment_runs_resumes_and_reports(tmp_path, monkeypatch) -> None:
     sweep = Study("contract", 2, {"jobs": [8], "scenario": [2, 3], "contract": [0.25, 0.5]}, 0.5)
     wanted = dataclasses.replace(experiment(), studies={"contract": sweep})
     store = tmp_path / "store.sqlite"
@@ -84,6 +86,7 @@ def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
     assert run(one, ["contract"], store, jobs=1)
     with pytest.raises(CoallocError, match="contract: 4 of 8 samples have not run"):
         rows_of(wanted, "contract", store)
+    monkeypatch.setattr(sharing_experiment, "LocalWorkers", InProcess)
     assert run(wanted, ["contract"], store, jobs=1)
     rows = rows_of(wanted, "contract", store)
     assert [(row["scenario"], row["contract"], row["seed"], row["mix"]) for row in rows[:4]] == [

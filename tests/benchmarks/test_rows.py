@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import agreement
 import pyomo.environ as pyo
 import pytest
@@ -18,6 +20,7 @@ COUNTED = {"family": "by hand, cbc", "formulation": "count", "objective": "makes
 WAYS = ("by hand, highs", "wrapped")
 
 
+@cache
 def cases_of(seed: int) -> list[agreement.Case]:
     return list(rows.cases(rows.Seed(seed, LIMIT)))
 

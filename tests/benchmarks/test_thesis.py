@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import experiment as experiments
 import optima
 import pandas as pd
 import pytest
-import report
+import thesis_report
 from claims import excess, is_least, saving
 from experiment import NAMES, Experiment, experiment, rows_of, run
 from figures import FIGURES
@@ -19,6 +20,7 @@ from workloads import HPC2N, TRACES, Workload, has_trace
 from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError
+from tests.in_process import InProcess
 
 
 def test_wl1_has_large_jobs_ahead_of_small_ones_that_fit_beside_them() -> None:
@@ -174,17 +176,18 @@ def test_slots_are_worth_less_kept_than_moved_left() -> None:
     assert (kept["starts"], left["starts"], kept["strategy"]) == ("keep", "left", OAS)
 
 
-def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
+def test_an_experiment_runs_resumes_and_reports(tmp_path, monkeypatch) -> None:
     wanted = dataclasses.replace(small("pas-selection", heterogeneity=(50,), jobs=(6,)), together=False)
     store = tmp_path / "store.sqlite"
     run(dataclasses.replace(wanted, strategies={}), store, jobs=1)
     with pytest.raises(CoallocError, match="6 of 7 samples have not run"):
         rows_of(wanted, store)
+    monkeypatch.setattr(experiments, "LocalWorkers", InProcess)
     assert run(wanted, store, jobs=1)
     rows = rows_of(wanted, store)
     assert run(wanted, store, jobs=1)
     assert rows_of(wanted, store) == rows
-    assert [path.suffix for path in report.write(wanted, rows, tmp_path)] == [".md", ".csv", ".png"]
+    assert [path.suffix for path in thesis_report.write(wanted, rows, tmp_path)] == [".md", ".csv", ".png"]
     page = (tmp_path / "pas-selection.md").read_text()
     assert "| Makespan hardly depends on the selection |" in page
     assert OAS_LEFT not in page
@@ -194,12 +197,12 @@ def test_a_page_is_written_again_from_its_table(tmp_path) -> None:
     # Its figures are the same, and it says still whose code made them; strategies together are one sample.
     wanted = small("pas-selection", heterogeneity=(50,), jobs=(6,))
     with pytest.raises(CoallocError, match=r"has no pas-selection\.md"):
-        report.write_again(wanted, tmp_path)
+        thesis_report.write_again(wanted, tmp_path)
     assert [sample.measure for sample in wanted.samples()] == ["bounds", "policies"]
     rows = [row for sample in wanted.samples() for row in measured(dataclasses.asdict(sample))["rows"]]
-    report.write(wanted, rows, tmp_path)
+    thesis_report.write(wanted, rows, tmp_path)
     page = tmp_path / "pas-selection.md"
     made = page.read_text().replace("1 seeds; ", "1 seeds; other code, ")
     page.write_text(made)
-    report.write_again(wanted, tmp_path)
+    thesis_report.write_again(wanted, tmp_path)
     assert page.read_text() == made

@@ -21,6 +21,7 @@ SACCT = """JobID|Submit|Start|End|NCPUS|State
 """
 """Job 2 waits 95 s for job 1, job 3 for nothing, 10 s."""
 
+pytestmark = pytest.mark.usefixtures("in_process")
 LIMITS = ("--time-limit", "0.02", "--against", "fcfs", "-j", "1")
 
 

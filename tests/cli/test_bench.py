@@ -10,9 +10,9 @@ import pytest
 from coalloc.bench.plan import read_plan
 from coalloc.bench.running import run_plan
 from coalloc.system import extras
-from tests.bench.spec_files import Inline
 from tests.cli.running import run
 from tests.extras import needs_pictures
+from tests.in_process import InProcess
 
 SPEC = """
 [[instances]]
@@ -36,7 +36,7 @@ def spec(tmp_path):
 @pytest.fixture
 def store(spec):
     path = spec.with_suffix(".sqlite")
-    run_plan(read_plan(spec), path, Inline)
+    run_plan(read_plan(spec), path, InProcess)
     return path
 
 
@@ -163,7 +163,7 @@ def test_a_store_compared_with_a_worse_one_names_what_is_worse(spec, store):
 def test_stores_of_different_benchmarks_cannot_be_compared(spec, store):
     other_spec = spec.with_name("else.toml")
     other_spec.write_text(SPEC.replace("[1, 2, 3]", "[4]"))
-    run_plan(read_plan(other_spec), spec.with_name("else.sqlite"), Inline)
+    run_plan(read_plan(other_spec), spec.with_name("else.sqlite"), InProcess)
     refused = run("bench", "compare", store, spec.with_name("else.sqlite"))
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr.startswith("coalloc: the stores have no sample in common")

@@ -31,7 +31,7 @@ def changes(tmp_path):
 
 
 @needs_pictures
-def test_an_export_is_simulated_with_changes_and_everything_written(changes, tmp_path):
+def test_an_export_is_simulated_with_changes_and_everything_written(changes, tmp_path, in_process):
     export, folder, page = write(tmp_path / "october.txt", SACCT), tmp_path / "out", tmp_path / "page.html"
     asked = ("whatif", export, changes, "--processors", 2, "--window", "1d", *LIMITS, "-o", folder, "--page", page)
     result = run(*asked)

@@ -17,7 +17,7 @@ from coalloc.studies.audit_words import amount
 from coalloc.studies.interruption import Interrupted
 from tests.browser import visit
 from tests.extras import needs_pictures
-from tests.studies.in_process import InProcess
+from tests.in_process import InProcess
 
 DAY = 86_400.0
 POOL = Platform([Cluster("pool", [NodeGroup(4, power=1.0)], 0.0)])
@@ -43,7 +43,7 @@ OPTIMUM, LONGEST_FIRST = 34 / 8 * 3600.0, 74 / 8 * 3600.0
 @pytest.fixture(autouse=True, scope="module")
 def _here():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "LocalWorkers", lambda number: InProcess())
+        patch.setattr(runs, "LocalWorkers", InProcess)
         yield
 
 
@@ -146,7 +146,7 @@ def test_a_policy_that_takes_too_long_is_given_up_and_said(tmp_path, monkeypatch
                 is_late = key.function is audit_samples.simulated_starts
                 yield key, {"status": "timeout", "machine": {}} if is_late else answer
 
-    monkeypatch.setattr(runs, "LocalWorkers", lambda number: Slow())
+    monkeypatch.setattr(runs, "LocalWorkers", Slow)
     found = ask(tmp_path / "slow.sqlite")
     assert (found.trials.named, found.trials.unfinished) == (None, ("spt",))
     assert "0 tried; given up at the time limit: spt" in str(found)

@@ -9,7 +9,6 @@ from coalloc.studies import runs
 from coalloc.studies.audit_policies import CANDIDATES
 from coalloc.studies.audit_sites import FLUX, SLURM, flux_settings, slurm_settings
 from tests.cli.test_audit import SACCT
-from tests.studies.in_process import InProcess
 from tests.workloads.test_flux import ran
 
 
@@ -39,8 +38,7 @@ def test_slurm_has_no_settings_for_other_policies_orders_and_placements():
     assert [policy for policy in policies if slurm_settings(policy)] == []
 
 
-def test_an_audit_of_an_export_names_the_best_policy_that_slurm_has_settings_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "LocalWorkers", lambda number: InProcess())
+def test_an_audit_of_an_export_names_the_best_policy_that_slurm_has_settings_for(tmp_path, in_process):
     export = tmp_path / "october.txt"
     export.write_text(SACCT)
     given = {"easy": {"policy": "easy"}, "slurm": {"policy": "slurm"}}
@@ -83,8 +81,7 @@ def listing(tmp_path):
     return path
 
 
-def test_an_audit_of_a_listing_of_flux_tries_its_policies(listing, monkeypatch):
-    monkeypatch.setattr(runs, "LocalWorkers", lambda number: InProcess())
+def test_an_audit_of_a_listing_of_flux_tries_its_policies(listing, in_process):
     found = audit(listing, processors=2, processes=1, time_limit=0.02)
     waits = found.policies.set_index("policy")["wait_mean"]
     # As it ran and under FCFS: 0, 290 and 380 s. EASY starts C at once, next to A.

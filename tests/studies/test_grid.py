@@ -109,12 +109,12 @@ def test_what_is_kept_is_not_run_again(table, folder):
     assert said == []
 
 
-def test_runs_may_be_without_a_limit(table):
+def test_runs_may_be_without_a_limit(table, in_process):
     endless = coalloc.studies.grid_study(WEEKS[1], STRATEGIES, always_on=["MLp"], time_limit=math.inf)
     assert endless["makespan"].tolist() == table[table["week"] == "week-02"]["makespan"].tolist()
 
 
-def test_an_interrupted_study_keeps_what_has_ended(tmp_path):
+def test_an_interrupted_study_keeps_what_has_ended(tmp_path, in_process):
     def interrupt(_):
         raise KeyboardInterrupt
 

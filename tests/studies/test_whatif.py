@@ -14,14 +14,12 @@ from coalloc.studies.whatif import what_if
 from coalloc.studies.whatif_plan import combinations_of, read_plan
 from tests.browser import visit
 from tests.extras import needs_pictures
-from tests.studies.in_process import InProcess
+from tests.in_process import InProcess
 
 DAY = 86_400.0
 
 
-@pytest.fixture(autouse=True)
-def _in_process(monkeypatch):
-    monkeypatch.setattr(runs, "LocalWorkers", lambda number: InProcess())
+pytestmark = pytest.mark.usefixtures("in_process")
 
 
 def pool(nodes, **features):
@@ -187,7 +185,7 @@ def test_a_what_if_resumes(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "LocalWorkers", lambda number: Stopped())
+        patch.setattr(runs, "LocalWorkers", Stopped)
         with pytest.raises(Interrupted) as interrupted:
             ask(FOUR, *changes, store=store)
     # Bounds come after simulations: no row is complete.

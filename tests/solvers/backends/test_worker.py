@@ -99,16 +99,13 @@ def test_a_process_that_cannot_be_started_is_noted(monkeypatch: pytest.MonkeyPat
     assert asked("json") == ([], ["its process cannot start: no such file or directory"])
 
 
-@pytest.mark.parametrize(
-    ("python", "note"), [("false", "its process ended with exit code 1"), ("/", "its process cannot start")]
-)
-def test_a_solve_goes_on_without_the_cores_whose_processes_fail(
-    monkeypatch: pytest.MonkeyPatch, python: str, note: str
-) -> None:
-    monkeypatch.setattr(sys, "executable", python)
+def test_a_solve_goes_on_without_the_cores_whose_processes_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "false")
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=2, jobs=24), slot="15%", time_limit=2.0, threads=2)
     assert result.schedule is not None
-    noted = [point for point in result.trace if point.source.startswith(f"beam search: {note}")]
+    noted = [
+        point for point in result.trace if point.source.startswith("beam search: its process ended with exit code 1")
+    ]
     assert len(noted) == 1
     bounds = [point.lower_bound or 0.0 for point in result.trace]
     assert bounds == sorted(bounds)

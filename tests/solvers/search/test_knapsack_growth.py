@@ -18,10 +18,10 @@ from coalloc.schedule import schedule_of
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.bounds import feasible_set
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
-from coalloc.solvers.search import beams
+from coalloc.solvers.search import beams, knapsack_growth
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.solvers.search.growth import Growth, Partials
-from coalloc.solvers.search.knapsack_growth import LISTED, KnapsackPlanner, accepts
+from coalloc.solvers.search.knapsack_growth import KnapsackPlanner, accepts
 from coalloc.testing.brute_force import brute_force_oas
 
 
@@ -154,11 +154,12 @@ def test_solve_takes_its_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.trace[-1].source == beams.METHOD.name
 
 
-def test_what_is_no_pool() -> None:
+def test_what_is_no_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knapsack_growth, "LISTED", 1000)
     pool = random_pool(4, 0)
     assert accepts(discretise(pool, None))
     two = Platform((Cluster("C1", (NodeGroup(2, 1.0), NodeGroup(2, 0.5)), 10.0),))
     assert not accepts(discretise(Instance(two, [Job("A", 1, 1.0)]), None))
-    wide = [Job("A", 1, 1.0), Job("B", LISTED, 1.0)]
-    assert not accepts(discretise(pool_of(wide, LISTED), None))
-    assert accepts(discretise(pool_of(wide[1:], LISTED), None))  # one unit of so many
+    wide = [Job("A", 1, 1.0), Job("B", 1000, 1.0)]
+    assert not accepts(discretise(pool_of(wide, 1000), None))
+    assert accepts(discretise(pool_of(wide[1:], 1000), None))  # one unit of so many
