@@ -5,7 +5,6 @@ import json
 import pytest
 
 from coalloc import audit
-from coalloc.studies import runs
 from coalloc.studies.audit_policies import CANDIDATES
 from coalloc.studies.audit_sites import FLUX, SLURM, flux_settings, slurm_settings
 from tests.cli.test_audit import SACCT
