@@ -43,7 +43,7 @@ from coalloc.solvers.traits import Trait
 
 PAIRS_SEEN = 10_000_000
 """Pairs of jobs after which a local search ends, about a tenth of a second; the next one begins from the best."""
-PATIENCE = 10
+PATIENCE = 100
 """Searches without a better schedule after which the last ones end; the first ones end with one."""
 NEAREST = 4
 """Machines, by reduced cost, to which it moves a job."""
