@@ -1,4 +1,4 @@
-"""Hypothesis in every test: no clock, few examples, the same in every run of CI. And Ctrl-C works.
+"""Hypothesis in every test: no clock, for machines differ; the same examples in every run of CI. And Ctrl-C works.
 
 A shell that starts the tests in the background has them, and all programs that they start, ignore it.
 """
@@ -23,7 +23,7 @@ from tests.extras import NO_PICTURES
 from tests.in_process import InProcess
 from tests.slow import is_slow
 
-settings.register_profile("dev", deadline=None, print_blob=True, max_examples=50)
+settings.register_profile("dev", deadline=None, print_blob=True)
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 

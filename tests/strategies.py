@@ -17,8 +17,8 @@ from coalloc.instance.rounding import capacity_limit, slots_up
 from coalloc.problem.execution import execution_time, link_loads, processing_slowdown
 from coalloc.schedule import Placement, Schedule
 
-LAW = settings(suppress_health_check=[HealthCheck.too_slow])
-"""Settings of laws whose instances take long to draw."""
+LAW = settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+"""Settings of the laws: few examples each, for there are many laws."""
 
 POWERS = (0.15, 0.25, 0.5, 0.75, 1.0, 1.3)
 LINK_BANDWIDTHS = (0.0, 1.0, 5.0, 40.0 / 3.0, 125.0)

@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coalloc
@@ -113,6 +113,7 @@ def test_a_policy_that_takes_over_a_fresh_run_makes_its_own(case):
 # ------------------------------------------------------------------------------ jobs that come, change and go
 
 
+@settings(max_examples=50)
 @given(st.integers(0, 10_000), st.sampled_from(QUICK), st.sampled_from(["batch", "per-event"]))
 def test_jobs_that_are_submitted_and_changed_before_they_arrive_are_as_if_known(seed, policy, passes):
     instance, _ = small_instance(seed)
