@@ -121,7 +121,8 @@ class _Bits(dict[int, int]):
     def __missing__(self, holder: int) -> int:
         bits = 0
         for i in range(self._begin[holder], self._begin[holder + 1]):
-            bits += (1 << self._stop[i]) - (1 << self._first[i])
+            first = self._first[i]
+            bits |= ((1 << self._stop[i] - first) - 1) << first
         self._size += bits.bit_length()
         if self._size <= MOST_BITS:
             self[holder] = bits

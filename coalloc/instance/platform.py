@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
 from coalloc.documents.errors import InstanceError
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One node: ``name`` (``C1/0``), its cluster and group by index, its first processor by index, and their number.
 
     ``cores`` counts places for tasks where they share a core.
@@ -137,10 +137,11 @@ class Platform(Value):
         for c, cluster in enumerate(self.clusters):
             number = 0
             for g, group in enumerate(cluster.nodes):
+                places = group.places
                 for _ in range(group.count):
-                    yield Node(f"{cluster.name}/{number}", c, g, processor, group.places)
+                    yield Node(f"{cluster.name}/{number}", c, g, processor, places)
                     number += 1
-                    processor += group.places
+                    processor += places
 
     @cached_property
     def window_nodes(self) -> tuple[frozenset[int], ...]:
@@ -173,7 +174,9 @@ class Platform(Value):
     @cached_property
     def processor_node(self) -> tuple[int, ...]:
         """Index into ``nodes`` of the node of each processor."""
-        return tuple(n for n, node in enumerate(self.nodes) for _ in range(node.cores))
+        groups = [group for cluster in self.clusters for group in cluster.nodes]
+        places = np.repeat([group.places for group in groups], [group.count for group in groups])
+        return tuple(np.repeat(np.arange(len(places)), places).tolist())
 
     @cached_property
     def numbering(self) -> Numbering:

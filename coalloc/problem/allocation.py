@@ -111,14 +111,19 @@ def node_classes(
     """
     if scope not in get_args(Scope):
         raise CoallocError(f"scope must be one of {', '.join(get_args(Scope))}, got {scope!r}")
-    single = [[group.replace(count=1) for group in cluster.nodes] for cluster in platform.clusters]
     closed = _closings(platform, reserved)
     members: dict[tuple[int, NodeGroup, int, tuple[int, ...]], list[int]] = {}
-    for number, node in enumerate(platform.nodes):
-        group = single[node.cluster][node.group]
-        is_alone = scope == "node" or shares_memory(group, task_memory)
-        key = (node.cluster, group, number if is_alone else -1, closed.get(number, ()))
-        members.setdefault(key, []).extend(range(node.first_processor, node.first_processor + node.cores))
+    node = processor = 0
+    for c, cluster in enumerate(platform.clusters):
+        for group in cluster.nodes:
+            single, last = group.replace(count=1), node + group.count
+            is_alone = scope == "node" or shares_memory(group, task_memory)
+            at_once = 1 if is_alone or closed else group.count
+            while node < last:
+                key = (c, single, node if is_alone else -1, closed.get(node, ()))
+                stop = processor + at_once * group.places
+                members.setdefault(key, []).extend(range(processor, stop))
+                node, processor = node + at_once, stop
     return tuple(NodeClass(c, group, tuple(processors)) for (c, group, *_), processors in members.items())
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from copy import copy
+from itertools import accumulate, pairwise
 from typing import Self
 
 from coalloc.instance import Job, Platform
 from coalloc.problem.allocation import is_coallocated
 from coalloc.problem.execution import communication_slowdown, link_loads
 from coalloc.simulator.clock import Change
-from coalloc.simulator.processors import Processors, processors_of
+from coalloc.simulator.processors import Processors
 
 
 class Contention:
@@ -89,10 +90,8 @@ class Contention:
 
 def _processors_by_cluster(platform: Platform) -> list[Processors]:
     """Return the processors of each cluster."""
-    members: list[list[int]] = [[] for _ in platform.clusters]
-    for processor, node in enumerate(platform.processor_node):
-        members[platform.nodes[node].cluster].append(processor)
-    return [processors_of(indices) for indices in members]
+    ends = [0, *accumulate(cluster.num_processors for cluster in platform.clusters)]
+    return [((1 << end - first) - 1) << first for first, end in pairwise(ends)]
 
 
 def _used(loads: Iterable[float]) -> Iterable[int]:

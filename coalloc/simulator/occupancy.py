@@ -33,7 +33,7 @@ class Occupancy:
     ) -> None:
         self.vectors, self._has_tail = vectors, bool(vectors.full)
         self._num_classes = len(classes)
-        self._index = platform.processor_index
+        self._platform = platform
         self._members = [processors_of(node_class.processors) for node_class in classes]
         self._cluster = [node_class.cluster for node_class in classes]
         self._scope = scope
@@ -216,13 +216,13 @@ class Occupancy:
 
     def _named(self, job: Job, nodes: Sequence[str]) -> tuple[Allocation, Processors]:
         """Return the processors of these names, and how many each class has."""
-        unknown = [name for name in nodes if name not in self._index]
+        unknown = [name for name in nodes if name not in self._platform.processor_index]
         if unknown:
             raise DecisionError(
                 f"the policy gave job {quoted(job.id)} {quoted(str(unknown[0]))}, which is not a processor of the "
                 "platform"
             )
-        processors = processors_of(self._index[name] for name in nodes)
+        processors = processors_of(self._platform.processor_index[name] for name in nodes)
         if len(nodes) != job.tasks or processors.bit_count() != job.tasks:
             raise DecisionError(
                 f"the policy gave job {quoted(job.id)} {processors.bit_count()} processors, but it has {job.tasks} "

@@ -26,8 +26,13 @@ FEW = 12
 
 def processors_of(indices: Iterable[int]) -> Processors:
     """Return the set of the given processors."""
+    members = list(indices)
+    if len(members) > FEW:
+        bits = np.zeros(max(members) + 1, dtype=np.bool_)
+        bits[members] = True
+        return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
     processors = 0
-    for index in indices:
+    for index in members:
         processors |= 1 << index
     return processors
 
