@@ -22,7 +22,6 @@ from coalloc import (
 )
 from coalloc.extend import AllowedNodes, AllowedSpreads, Constraint, Start
 from coalloc.instance.spread import Spread
-from coalloc.studies.audit_windows import refuse_unequal
 from coalloc.testing import brute_force_oas, small_feature_instance
 
 SPREADING = ("max_clusters", "min_tasks_per_cluster", "slices", "level")
@@ -183,8 +182,6 @@ def test_what_does_not_know_spreads_says_so():
     apart = Schedule([Placement("J1", 0.0, 10.0, ["R1/0", "R2/0"])])
     with pytest.raises(CoallocError, match=r"^job J1 is spread over clusters as its max_clusters, .* exclude$"):
         coalloc.replay(instance, apart, starts="left")
-    with pytest.raises(CoallocError, match=r"^audit does not support max_clusters, "):
-        refuse_unequal(instance)
 
 
 @pytest.mark.parametrize("seed", range(5))

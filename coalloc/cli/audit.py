@@ -11,7 +11,7 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import ONLY_TRACES, platform_of_trace, read_instance, trace_format
+from coalloc.cli.inputs import ONLY_TRACES, platform_of_trace, read_fixed, read_instance, trace_format
 from coalloc.cli.options import OUTPUT, Broken, Json, Quiet
 from coalloc.cli.output import WrittenFiles, check_writable, note, say, say_json
 from coalloc.cli.studying import policies_of
@@ -24,7 +24,7 @@ File = Annotated[
     str,
     Argument(
         metavar="TRACE",
-        help="Trace (SWF, sacct --parsable2, flux jobs --json, also gzip); with --policy also an instance.",
+        help="Trace (SWF, sacct --parsable2, flux jobs --json, also gzip), or an instance with --schedule or --policy.",
     ),
 ]
 Processors = Annotated[
@@ -56,6 +56,15 @@ Audited = Annotated[
         metavar="POLICY",
         help='Audit the simulated schedule of a policy ("easy candidates=spt") instead of the logged schedule.',
         show_default="the logged schedule",
+        rich_help_panel=PERIOD,
+    ),
+]
+Recorded = Annotated[
+    Path | None,
+    Option(
+        "--schedule",
+        metavar="SCHEDULE",
+        help="How an instance was run: a schedule file, such as the recorded one of coalloc import.",
         rich_help_panel=PERIOD,
     ),
 ]
@@ -196,6 +205,8 @@ coalloc audit KTH-SP2.swf.gz --processors 100 --as-ran easy --policies policies.
 
 coalloc audit KTH-SP2.swf.gz --processors 100 --policy easy --window 1d --json
 
+coalloc audit october.json.gz --schedule recorded.json.gz --as-ran slurm --page october.html
+
 To resume an interrupted audit, run the same command again.
 """
 
@@ -208,6 +219,7 @@ def audit(
     unit: Unit = "cpus",
     partition: Partition = None,
     broken: Broken = "error",
+    schedule: Recorded = None,
     policy: Audited = None,
     after: After = None,
     before: Before = None,
@@ -245,11 +257,15 @@ def audit(
     kept = store or (beside[0].with_suffix(".sqlite") if beside else None)
     files = {"--output": output, "--page": page, "--plot": plot, "--starts": starts, "--store": kept}
     files |= {"--policies": policies, "--groups": groups}
-    check_writable(files, inputs=(trace, platform))
+    check_writable(files, inputs=(trace, platform, schedule))
     length = window_length(window)
     asked = log_options(
         trace, processors, platform, "TRACE", quiet=quiet, unit=unit, partition=partition, broken=broken
     )
+    if schedule is not None:
+        if not isinstance(asked["trace"], coalloc.Instance):
+            raise BadParameter("requires an instance; a trace contains its schedule", param_hint="--schedule")
+        asked["schedule"] = coalloc.Schedule(read_fixed(schedule, asked["trace"]), instance=asked["trace"].name)
     if against:
         asked["policies"] = policies_of(against, "--against")
     study = partial(
@@ -275,7 +291,9 @@ def audit(
         keep_rows(interrupt, output, json)
         return ExitCode.DONE
     if trace_format(trace) is None:
-        found = replace(found, source=replace(found.source, file=trace))
+        of_audit = () if schedule is None else ("--schedule", str(schedule))
+        of_audit = (*of_audit, *found.source.of_audit)
+        found = replace(found, source=replace(found.source, file=trace, of_audit=of_audit))
     written = WrittenFiles()
     written.write_all(
         {

@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from coalloc.api.simulating import simulate
+from coalloc.checker import check
 from coalloc.documents.arguments import Seed, picture_of, public, require
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance, Platform
+from coalloc.instance import CoallocError, Instance, Platform, UnsupportedFeature
 from coalloc.schedule import Schedule
+from coalloc.simulator.simulation import refuse_policy
 from coalloc.solvers.result import finite_limit
-from coalloc.studies.audit_calls import Study, arrivals_text
+from coalloc.studies.audit_calls import SiteStudy, Study, arrivals_text
 from coalloc.studies.audit_model import ModelFit
 from coalloc.studies.audit_policies import CANDIDATES, IN_INTERVALS, Policy, Trials, refinements, spelled
 from coalloc.studies.audit_report import Audit, LogSource
 from coalloc.studies.audit_rows import Row
-from coalloc.studies.audit_sites import SITES
-from coalloc.studies.audit_windows import History, refuse_unequal
+from coalloc.studies.audit_sites import SITES, Site
+from coalloc.studies.audit_windows import Floats, History, refuse_unequal, restrictions
 from coalloc.studies.audit_words import date_text
 from coalloc.studies.comparison import contestants_of
 from coalloc.studies.given_log import instant_of, log_of
 from coalloc.studies.runs import store_at, workers_of
+from coalloc.studies.whatif_scenario import Scenario
 from coalloc.workloads.logs import Log, format_of
 from coalloc.workloads.slurm.sacct_records import Unit
 from coalloc.workloads.swf import Broken
@@ -47,6 +51,11 @@ POLICY_LIMIT = 300.0
 MOST_WINDOWS = 100_000
 
 AS_IT_RAN = "logged schedule"
+
+UNCUT = (
+    "intervals are not cut, because jobs are also restricted by {}: a job counts in the interval in which it arrives, "
+    "a bound is of the jobs of an interval alone, and the wait by fragmentation includes these restrictions"
+)
 
 
 @public
@@ -86,7 +95,7 @@ def audit(
         A trace in the Standard Workload Format, an export of Slurm's ``sacct``, a listing of Flux
         (``flux jobs -A -a --count=0 --json``), or an instance.
     schedule : Schedule or None, default None
-        How an instance was run.
+        How an instance was run, such as the recorded schedule of an imported site.
     processors : int or None, default None
         For a trace: number of identical processors of the platform.
     platform : Platform or None, default None
@@ -113,7 +122,8 @@ def audit(
         queue orders and other orders of ``candidates``. Four of them run in each interval.
     as_ran : str or mapping or None, default None
         Policy that models the site: its simulated starts are compared with those of the log. Another policy is only
-        named if jobs wait less than under the model, too.
+        named if jobs wait less than under the model, too. For an instance, ``slurm`` and ``flux`` also say which site
+        it is of.
     time_limit : float, default 5.0
         Seconds for bounds and searches of an interval; the whole period gets 20 times as many if it has several.
         ``math.inf``: no limit.
@@ -141,8 +151,8 @@ def audit(
     Raises
     ------
     CoallocError
-        Before the run: the trace cannot be read, the period has no jobs, run times depend on the processors, or a
-        policy is unknown. After the run: an interval failed.
+        Before the run: the trace cannot be read, the period has no jobs, run times depend on the processors, a policy
+        is unknown, or the model of the site does not support a feature. After the run: an interval failed.
     coalloc.studies.interruption.Interrupted
         At Ctrl-C, with the finished rows.
 
@@ -167,12 +177,14 @@ def audit(
         if not limit > 0.0:
             raise CoallocError(f"{name}: must be above 0 s, got {picture_of(limit)}")
     audited, model = _checked(policy), _checked(as_ran)
-    site = None if isinstance(trace, Instance) else SITES.get(format_of(trace))
+    site = _site(trace, model)
     candidates = {**CANDIDATES, **(site.policies if site else {})}
     tried = _tried(candidates if policies is None else policies, model)
     in_intervals = {label: CANDIDATES[label] for label in IN_INTERVALS} if policies is None else tried
     log = log_of(trace, processors, platform, unit=unit, partition=partition, broken=broken)
     refuse_unequal(log.instance)
+    kept_to = restrictions(log.instance)
+    tried, left_out = _supported(log.instance, tried, model)
     if model is not None and (audited is not None or (schedule is None and np.isnan(log.starts).all())):
         raise CoallocError("as_ran: requires the schedule of a log, not that of a policy")
     history, account = _history(log, schedule, audited)
@@ -181,11 +193,13 @@ def audit(
     begin, end = _period(history, log.epoch, after, before)
     if not window > 0.0 or (end - begin) / window > MOST_WINDOWS:
         raise CoallocError(f"window: must be above 0 s and give at most {MOST_WINDOWS} intervals, got {window:g} s")
+    if kept_to:
+        account += [UNCUT.format(", ".join(kept_to)), *left_out]
     options = {"policies": in_intervals, "time_limit": finite_limit(time_limit), "seed": seed}
     named_model = None if model is None else spelled(model)
     limit, say = finite_limit(policy_limit), progress or (lambda _: None)
     refine: Callable[[Trials], Mapping[str, Policy]] = refinements if policies is None else lambda _: {}
-    study = Study(history, log.epoch, options, tried, limit, refine, named_model, say)
+    study = (SiteStudy if kept_to else Study)(history, log.epoch, options, tried, limit, refine, named_model, say)
     with store_at(store) as path:
         found = study.findings(begin, end, window, path, workers)
     trials = found.trials
@@ -210,6 +224,13 @@ def audit(
     )
 
 
+def _site(trace: FilePath | Instance, model: Policy | None) -> Site | None:
+    """Return the resource manager of a log: by its format, or for an instance by the policy that models the site."""
+    if not isinstance(trace, Instance):
+        return SITES.get(format_of(trace))
+    return None if model is None else next((site for site in SITES.values() if site.policy == model["policy"]), None)
+
+
 def _checked(policy: str | Policy | None) -> Policy | None:
     """Return the name and the options of a policy; both are checked."""
     if policy is None:
@@ -225,6 +246,31 @@ def _tried(given: Mapping[str, Policy], model: Policy | None) -> dict[str, Polic
         require(f"policies[{label!r}]", Mapping, policy)
     tried = {contestant.label: given[contestant.label] for contestant in contestants_of(given)}
     return tried if model is None else tried | {spelled(model): model}
+
+
+def _supported(
+    instance: Instance, tried: Mapping[str, Policy], model: Policy | None
+) -> tuple[dict[str, Policy], list[str]]:
+    """Return the policies that support what an instance has, and a sentence on the others by feature.
+
+    Raises where the model of the site does not.
+    """
+    supported: dict[str, Policy] = {}
+    left_out: dict[str, list[str]] = {}
+    for contestant in contestants_of(tried):
+        label = contestant.label
+        try:
+            refuse_policy(instance, contestant.make(), label)
+        except UnsupportedFeature as error:
+            if tried[label] is model:
+                raise
+            left_out.setdefault(", ".join(error.features), []).append(label)
+        else:
+            supported[label] = tried[label]
+    return supported, [
+        f"not tried, because {'they do' if len(labels) > 1 else 'it does'} not support {features}: {', '.join(labels)}"
+        for features, labels in left_out.items()
+    ]
 
 
 def _source(
@@ -260,24 +306,31 @@ def _history(log: Log, schedule: Schedule | None, policy: Policy | None) -> tupl
     if policy is not None:
         options = {name: option for name, option in policy.items() if name != "policy"}
         schedule = simulate(log.instance, policy["policy"], **options).schedule
-    starts = log.starts if schedule is None else _starts(log.instance, schedule)
-    history = History(log.instance, starts, log.memberships)
+    is_site = bool(restrictions(log.instance))
+    starts, sizes = (log.starts, None) if schedule is None else _placed(log.instance, schedule)
+    history = History(log.instance, starts, Scenario.of(log, {}).groups, sizes=sizes)
     num_unknown = int(np.isnan(starts).sum())
     if num_unknown and num_unknown == len(starts):
         raise CoallocError(
             f"{quoted(log.instance.name)} does not contain the starts of its jobs; give a policy to simulate "
-            '(policy="easy" or --policy easy) or a schedule (schedule=...)'
+            '(policy="easy" or --policy easy) or a schedule (schedule=... or --schedule FILE)'
         )
-    if num_unknown:
+    if num_unknown and not is_site:
         account.append(f"{counted(num_unknown, 'job')} skipped: start unknown")
         history = history.known
+    elif num_unknown:
+        account.append(f"{counted(num_unknown, 'job')} simulated, but not counted: start unknown")
+    if is_site and schedule is not None and policy is None:
+        history = replace(history, is_valid=not check(history.known.instance, schedule, deadlines="report"))
     return history, account
 
 
-def _starts(instance: Instance, schedule: Schedule) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the start of each job in a schedule, s; nan where it is not placed."""
-    placed = {placement.job: placement.start for placement in schedule}
-    return np.array([placed.get(job.id, np.nan) for job in instance.jobs], dtype=np.float64)
+def _placed(instance: Instance, schedule: Schedule) -> tuple[Floats, Floats]:
+    """Return the start (s), and processors and run time (s), of each job in a schedule; nan where it is not placed."""
+    ran = {place.job: (place.start, len(place.nodes), place.end - place.start) for place in schedule}
+    found = [ran.get(job.id, (np.nan, np.nan, np.nan)) for job in instance.jobs]
+    columns = np.array(found, dtype=np.float64).reshape(-1, 3)
+    return columns[:, 0], columns[:, 1:]
 
 
 def _period(

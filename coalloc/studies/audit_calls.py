@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,12 @@ from coalloc.instance import CoallocError
 from coalloc.solvers.result import NO_TIME_LIMIT, finite_limit
 from coalloc.studies.audit_policies import AS_IT_WAS, Policy, PolicyTrial, Population, Trials
 from coalloc.studies.audit_rows import Row, best_starts, row_of, table_of
-from coalloc.studies.audit_samples import measure_window, simulated_starts
-from coalloc.studies.audit_windows import AuditWindow, Floats, History, cut, window_of
+from coalloc.studies.audit_samples import measure_arrivals, measure_window, simulated_starts
+from coalloc.studies.audit_windows import AuditWindow, Floats, History, Ints, arriving, cut, window_of
 from coalloc.studies.audit_words import date_text
 from coalloc.studies.interruption import Interrupted
 from coalloc.studies.runs import RunPart, StudyCall, ended, kept
+from coalloc.studies.site_runs import of_any_policy, restricted, simulated_run
 from coalloc.workloads.swf_rules import counted
 
 WHOLE_TIMES = 20.0
@@ -33,6 +34,16 @@ SLOWEST = 1_800.0
 """Seconds that simulations of a sample may take beside that."""
 
 WHOLE = "the whole period"
+
+POLICY_RUNS = (simulated_starts, simulated_run)
+"""What simulates a policy over the whole period."""
+
+
+class Simulated(NamedTuple):
+    """Starts of the jobs under a policy, on the clock of their window, and their run times, s."""
+
+    starts: Floats
+    lengths: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +86,7 @@ class Study:
         self, begin: float, end: float, length: float, path: Path, workers: Callable[[], Workers]
     ) -> AuditFindings:
         """Return what is found of the period and its intervals, after running what the store at ``path`` lacks."""
-        whole = window_of(self.history, begin, end)
+        whole = self._window(self.history, begin, end)
         if whole is None:
             raise CoallocError(f"no job waits or arrives in the period; {arrivals_text(self.history, self.epoch)}")
         of_windows, of_policies = self._window_calls(whole, length), self._policy_calls(whole, self.tried)
@@ -84,13 +95,17 @@ class Study:
             more = self._policy_calls(whole, self.refine(self._trials(whole, length, of_policies, outcomes)))
             of_policies += more
             outcomes |= self._run(more, path, workers) if more else {}
-        simulated = _simulated(of_policies, outcomes)
-        rows = [self._row(call, outcomes[call], simulated) for call in of_windows if call in outcomes]
+        simulated = self._simulated(whole, of_policies, outcomes)
+        rows = [
+            self._row(call, outcomes[call], self._of_window(whole, call, simulated))
+            for call in of_windows
+            if call in outcomes
+        ]
         missing = [call.label for call in (*of_windows, *of_policies) if call not in outcomes]
         if missing:
             raise Interrupted(table_of(rows), missing)
         starts = [
-            best_starts(call.window, outcomes[call], row, simulated if call.is_whole else {})
+            best_starts(call.window, outcomes[call], row, self._of_window(whole, call, simulated))
             for call, row in zip(of_windows, rows, strict=True)
         ]
         return AuditFindings(whole, rows, starts, self._trials(whole, length, of_policies, outcomes))
@@ -105,7 +120,7 @@ class Study:
             self._window_call(whole, WHOLE, longer, is_whole=True),
             *(
                 self._window_call(part, date_text(part.begin, self.epoch), self.options, is_whole=False)
-                for part in cut(self.history, begin, end, length)
+                for part in cut(self.history, begin, end, length, self._window)
             ),
         ]
 
@@ -128,15 +143,36 @@ class Study:
         """Return the outcome of each call that has ended."""
         known = {*kept(calls, path)}
         self._announce([call for call in calls if call not in known])
-        return ended(calls, path, workers, self.say, may_be_killed=[simulated_starts])
+        return ended(calls, path, workers, self.say, may_be_killed=POLICY_RUNS)
 
-    def _row(self, call: WindowCall, outcome: Outcome, simulated: Mapping[str, Floats]) -> Row:
+    def _row(self, call: WindowCall, outcome: Outcome, simulated: Mapping[str, Simulated]) -> Row:
         window = call.window
-        found = outcome["schedules"]
-        if call.is_whole:
-            measured = {label: window.sample.measured(starts) for label, starts in simulated.items()}
-            found = [*found, *({"label": label, "is_online": True, **values} for label, values in measured.items())]
+        measured = {label: window.sample.measured(*run) for label, run in simulated.items()}
+        found = [
+            *outcome.get("schedules", ()),
+            *({"label": label, "is_online": True, **values} for label, values in measured.items()),
+        ]
+        if not found and not window.is_possible:
+            raise CoallocError("no schedule of the period is known: no policy was simulated, and the log is infeasible")
         return row_of(window, call.label, {**outcome, "schedules": found}, call.is_whole)
+
+    @staticmethod
+    def _window(history: History, begin: float, end: float) -> AuditWindow | None:
+        """Return the part of the history from ``begin`` to ``end``, s."""
+        return window_of(history, begin, end)
+
+    def _of_window(
+        self, whole: AuditWindow, call: WindowCall, simulated: Mapping[str, Simulated]
+    ) -> Mapping[str, Simulated]:
+        """Return the simulations of the period that are schedules of a window."""
+        return simulated if call.window is whole else {}
+
+    def _simulated(
+        self, whole: AuditWindow, calls: Sequence[WindowCall], outcomes: Mapping[WindowCall, Outcome]
+    ) -> dict[str, Simulated]:
+        """Return the runs under each policy that has ended."""
+        done = [call for call in calls if call in outcomes and not is_failed(outcomes[call])]
+        return {call.label: Simulated(np.array(outcomes[call]["starts"]), whole.sample.jobs.run) for call in done}
 
     def _trials(
         self, whole: AuditWindow, length: float, calls: Sequence[WindowCall], outcomes: Mapping[WindowCall, Outcome]
@@ -144,11 +180,11 @@ class Study:
         def waits(starts: Floats) -> Floats:
             return whole.sample.waited + starts - whole.sample.jobs.release
 
-        simulated = _simulated(calls, outcomes)
+        simulated = self._simulated(whole, calls, outcomes)
         tried = {
-            call.label: PolicyTrial(call.label, call.options["policy"], waits(simulated[call.label]))
+            call.label: PolicyTrial(call.label, call.options["policy"], waits(run.starts), run.lengths)
             for call in calls
-            if call.label in simulated
+            if (run := simulated.get(call.label)) is not None
         }
         if self.model is not None and self.model not in tried:
             raise CoallocError(f"as_ran: {self.model} took longer than the policy limit; give it more time")
@@ -162,7 +198,7 @@ class Study:
 
     def _announce(self, calls: Sequence[WindowCall]) -> None:
         """Say how long what has to be run may take."""
-        asked = [call for call in calls if call.function is measure_window]
+        asked = [call for call in calls if call.function not in POLICY_RUNS]
         limits = {call.is_whole: call.options["time_limit"] for call in asked}
         num_windows, num_policies = sum(not call.is_whole for call in asked), len(calls) - len(asked)
         if num_policies:
@@ -176,17 +212,61 @@ class Study:
         self.say(f"bounds and searches take up to {', '.join(parts)}")
 
 
+@dataclass(frozen=True)
+class SiteStudy(Study):
+    """A study of jobs that more restricts than their processors, such as limits and partitions.
+
+    A cut cannot say what is left of all that. So each policy runs from the first job of the history on, a job counts in
+    the interval in which it arrives, and a bound is of the jobs of an interval alone.
+    """
+
+    @staticmethod
+    def _window(history: History, begin: float, end: float) -> AuditWindow | None:
+        return arriving(history, begin, end)
+
+    def _window_call(
+        self, window: AuditWindow, label: str, options: Mapping[str, Any], *, is_whole: bool
+    ) -> WindowCall:
+        part = RunPart(of_any_policy(restricted(self.history.instance, window.rows)))
+        given = {"time_limit": options["time_limit"], "begin": window.begin}
+        limit = SLOWEST + KILLED_AFTER * float(options["time_limit"])
+        return WindowCall(part, label, measure_arrivals, given, limit, window, is_whole)
+
+    def _policy_calls(self, whole: AuditWindow, tried: Mapping[str, Policy]) -> list[WindowCall]:
+        part = RunPart(restricted(self.history.instance, self._before(whole)))
+        return [
+            WindowCall(part, label, simulated_run, {"policy": dict(policy)}, self.policy_limit, whole)
+            for label, policy in tried.items()
+        ]
+
+    def _before(self, whole: AuditWindow) -> Ints:
+        """Return the places of the jobs that arrive before the end of the period."""
+        return np.flatnonzero(self.history.arrivals < whole.end)
+
+    def _simulated(
+        self, whole: AuditWindow, calls: Sequence[WindowCall], outcomes: Mapping[WindowCall, Outcome]
+    ) -> dict[str, Simulated]:
+        place = np.searchsorted(self._before(whole), whole.rows)
+        found = {}
+        for call in calls:
+            if call in outcomes and not is_failed(outcomes[call]):
+                starts, ends = (np.array(outcomes[call][edge])[place] for edge in ("starts", "ends"))
+                found[call.label] = Simulated(starts - whole.begin, ends - starts)
+        return found
+
+    def _of_window(
+        self, whole: AuditWindow, call: WindowCall, simulated: Mapping[str, Simulated]
+    ) -> Mapping[str, Simulated]:
+        place = np.searchsorted(whole.rows, call.window.rows)
+        shift = call.window.begin - whole.begin
+        return {label: Simulated(run.starts[place] - shift, run.lengths[place]) for label, run in simulated.items()}
+
+
 def _part(window: AuditWindow) -> RunPart:
     """Return a window as workers know it."""
     sample = window.sample
     state = {"waited": sample.waited.tolist(), "remaining": sample.remaining.tolist(), "clock": sample.clock}
     return RunPart(sample.instance, state)
-
-
-def _simulated(calls: Sequence[WindowCall], outcomes: Mapping[WindowCall, Outcome]) -> dict[str, Floats]:
-    """Return the starts under each policy that has ended, s."""
-    done = [call for call in calls if call in outcomes and not is_failed(outcomes[call])]
-    return {call.label: np.array(outcomes[call]["starts"]) for call in done}
 
 
 def arrivals_text(history: History, epoch: float | None) -> str:

@@ -110,11 +110,15 @@ def refinements(trials: Trials) -> dict[str, Policy]:
 
 @dataclass(frozen=True, eq=False)
 class PolicyTrial:
-    """A schedule of the period: its label, its policy (None: the audited schedule), and the wait of each job, s."""
+    """A schedule of the period: its label, its policy (None: the audited schedule), and the wait of each job, s.
+
+    ``lengths`` are the run times, s; None: those of the jobs.
+    """
 
     label: str
     policy: Policy | None
     waits: Floats
+    lengths: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -224,7 +228,8 @@ class Trials:
 
     def mean(self, measure: str, trial: PolicyTrial) -> float:
         """Return the mean wait (s), or the mean bounded slowdown, of a schedule."""
-        of_jobs = trial.waits if measure == "wait" else bounded_slowdowns(trial.waits, self.jobs.length)
+        lengths = self.jobs.length if trial.lengths is None else trial.lengths
+        of_jobs = trial.waits if measure == "wait" else bounded_slowdowns(trial.waits, lengths)
         return float(of_jobs.mean())
 
     def gain_over(self, other: Floats) -> float:

@@ -165,7 +165,8 @@ class Audit(Report):
         - ``jobs``, ``waiting``, ``running``: jobs that count; those that waited and that ran at the beginning.
         - ``crowded_out``: jobs that ran then but found no processors; they are left out.
         - ``most_used``, ``is_possible``: most processors in use in the log, and whether the platform has as many. If it
-          has not, the log is no schedule of the problem, and may be below a bound.
+          has not, or the log breaks another rule of the instance, the log is no schedule of the problem, and may be
+          below a bound.
         - ``wait_as_it_was``, ``wait_bound``, ``wait_best``, ``wait_online``: mean wait in the log, its lower bound, in
           the best known schedule, and in the best of a policy with user estimates.
         - ``wait_best_by``, ``wait_online_by``: origin of these schedules: a policy as ``policies`` accepts it, or
@@ -394,6 +395,11 @@ class Audit(Report):
                 "fewer, too much of the waiting is called avoidable.",
             )
         most = max(row["most_used"] for row in impossible)
+        if most <= self.num_processors and not any(row["crowded_out"] for row in impossible):
+            return (
+                "The audited schedule breaks rules of the instance, which `coalloc check` lists, such as a limit that "
+                "was set later. It may be below the bounds.",
+            )
         return (
             f"The log uses up to {most} processors at a time, but the platform has {self.num_processors}. In "
             f"{plural(len(impossible), 'row')} of the table the audited schedule is infeasible and may be below the "

@@ -17,7 +17,7 @@ import numpy as np
 from coalloc.bench.outcomes import Outcome
 from coalloc.documents.errors import InternalError
 from coalloc.studies.audit_policies import AS_IT_WAS
-from coalloc.studies.audit_windows import AuditWindow, Floats
+from coalloc.studies.audit_windows import AuditWindow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,13 +83,16 @@ def row_of(window: AuditWindow, label: str, outcome: Outcome, is_whole: bool) ->
     return row | _shares(row, outcome["without_fragmentation"])
 
 
-def best_starts(window: AuditWindow, outcome: Outcome, row: Row, simulated: Mapping[str, Floats]) -> dict[str, float]:
+def best_starts(window: AuditWindow, outcome: Outcome, row: Row, simulated: Mapping[str, Any]) -> dict[str, float]:
     """Return when each job starts in the schedule of least mean wait that is held, s on the clock of the history.
 
-    ``simulated`` are the starts under policies by label, s on the clock of the window.
+    ``simulated`` are the runs under policies by label, with their ``starts`` in s on the clock of the window.
     """
     by = row["wait_best_by"]
-    starts = np.asarray(window.starts if by == AS_IT_WAS else simulated.get(by, outcome["best_starts"]))
+    simulation = simulated.get(by)
+    starts = np.asarray(
+        window.starts if by == AS_IT_WAS else outcome["best_starts"] if simulation is None else simulation.starts
+    )
     jobs = window.sample.instance.jobs
     return {job.id: start for job, start in zip(jobs, (window.begin + starts).tolist(), strict=True)}
 

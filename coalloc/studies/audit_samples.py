@@ -21,8 +21,9 @@ from coalloc.problem.allocation import node_classes
 from coalloc.rules.fluid import delays, least_total_delay
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 from coalloc.solvers.result import SolveResult
-from coalloc.studies.audit_windows import WindowSample, bounded_slowdowns
+from coalloc.studies.audit_windows import WindowSample, bounded_slowdowns, free_sample
 from coalloc.studies.interruption import uninterrupted
+from coalloc.studies.site_runs import unrestricted
 
 Floats = NDArray[np.float64]
 
@@ -215,6 +216,28 @@ def measure_window(options: Mapping[str, Any], instance: Instance) -> Outcome:
         ],
         "best_starts": known[best].starts.tolist(),
     }
+
+
+def measure_arrivals(options: Mapping[str, Any], instance: Instance) -> Outcome:
+    """Return what is proved of jobs that arrive from ``begin`` on, s, whatever else runs; called in its own process.
+
+    A bound is the larger of two: with all that restricts the jobs, and without limits, partitions and levels.
+    """
+    begin = options["begin"]
+    parts = [part for part in (instance, unrestricted(instance)) if part is not None]
+    low = {
+        measure: max(
+            lower_bound(part, OBJECTIVES[measure], time_limit=share * options["time_limit"] / len(parts))
+            for part in parts
+        )
+        for measure, share in SHARES_OF_TIME.items()
+    }
+    divided = _divided(free_sample(instance.jobs, instance, begin))
+    if any(job.shapes for job in instance.jobs):
+        divided["bound"] = 0.0  # of the work of the first mode only
+    low["wait"] = max(low["wait"], divided["bound"])
+    low["makespan"] += instance.origin - begin
+    return {"status": "done", "bounds": low, "without_fragmentation": divided}
 
 
 def _divided(sample: WindowSample) -> dict[str, float]:

@@ -59,9 +59,10 @@ FLUX: Mapping[str, Policy] = {
 
 @dataclass(frozen=True)
 class Site:
-    """A resource manager: its name, policies that audits of its logs try, and the lines that state a policy."""
+    """A resource manager: its name, its policy, policies that audits of its logs try, and the lines that state one."""
 
     name: str
+    policy: str
     policies: Mapping[str, Policy]
     settings_of: Callable[[Policy], tuple[str, ...]]
 
@@ -127,7 +128,7 @@ def _period(seconds: float) -> str:
 
 
 SITES: Mapping[Format, Site] = {
-    "sacct": Site("Slurm", SLURM, slurm_settings),
-    "flux": Site("Flux", FLUX, flux_settings),
+    "sacct": Site("Slurm", "slurm", SLURM, slurm_settings),
+    "flux": Site("Flux", "flux", FLUX, flux_settings),
 }
 """Resource managers by the format of their logs."""

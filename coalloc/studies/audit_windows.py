@@ -7,7 +7,7 @@ waited by then is kept aside, for no schedule of the window changes that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -15,11 +15,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.instance import CoallocError, Instance, Job, Platform, RunningJob
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.instance.numbering import Intervals, names_of
 from coalloc.measures.groups import Labels
 from coalloc.measures.metrics import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.rules.fluid import FluidJobs, Supply
+from coalloc.studies.site_runs import refuse_unbounded, restricted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,11 +28,17 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class History:
-    """Jobs of an instance and when each started, s; and to what each belongs, such as its queue, by name."""
+    """Jobs of an instance and when each started, s; and to what each belongs, such as its queue, by name.
+
+    ``is_valid``: no rule of the instance is known to be broken. ``sizes`` are the processors and the run time (s) of
+    each job as it ran; None: as the jobs state them.
+    """
 
     instance: Instance
     starts: Floats
     memberships: Mapping[str, Labels] = field(default_factory=dict)
+    is_valid: bool = True
+    sizes: Floats | None = None
 
     @cached_property
     def arrivals(self) -> Floats:
@@ -62,9 +69,8 @@ class History:
     def known(self) -> History:
         """The jobs whose start is known."""
         rows = np.flatnonzero(~np.isnan(self.starts))
-        jobs = [self.instance.jobs[row] for row in rows.tolist()]
         memberships = {name: labels.taken(rows) for name, labels in self.memberships.items()}
-        return History(self.instance.replace(jobs=jobs), self.starts[rows], memberships)
+        return History(restricted(self.instance, rows), self.starts[rows], memberships)
 
 
 @dataclass(frozen=True)
@@ -103,13 +109,17 @@ class WindowSample:
         running = sum(run.job.tasks * run.end for run in self.instance.running)
         return float(self.jobs.work.sum()) + running
 
-    def measured(self, starts: Floats) -> dict[str, float]:
-        """Return the mean wait (s), the mean bounded slowdown and the makespan (s) of a schedule by its starts, s."""
+    def measured(self, starts: Floats, runs: Floats | None = None) -> dict[str, float]:
+        """Return the mean wait (s), the mean bounded slowdown and the makespan (s) of a schedule by its starts, s.
+
+        ``runs`` are its run times, s; None: those of the jobs.
+        """
+        runs = self.jobs.run if runs is None else runs
         waits = self.waited + starts - self.jobs.release
-        latest = float((starts + self.jobs.run).max(initial=0.0))
+        latest = float((starts + runs).max(initial=0.0))
         return {
             "wait": float(waits.mean()),
-            "bounded_slowdown": float(bounded_slowdowns(waits, self.jobs.run).mean()),
+            "bounded_slowdown": float(bounded_slowdowns(waits, runs).mean()),
             "makespan": max(latest, *(run.end for run in self.instance.running), 0.0),
         }
 
@@ -125,6 +135,7 @@ class AuditWindow:
 
     ``rows`` are the places of its jobs in the history, and ``starts`` when they started, s on the clock of its
     instance. ``num_crowded_out`` jobs that ran at its beginning found no processors on the platform, and are left out.
+    ``is_valid`` is that of the history.
     """
 
     begin: float
@@ -133,6 +144,7 @@ class AuditWindow:
     rows: Ints
     starts: Floats
     num_crowded_out: int
+    is_valid: bool = True
 
     @property
     def num_waiting(self) -> int:
@@ -152,43 +164,69 @@ class AuditWindow:
 
     @property
     def is_possible(self) -> bool:
-        """Whether the platform has the processors that the history used."""
-        return not self.num_crowded_out and self.most_used <= self.sample.instance.platform.num_processors
+        """Whether the platform has the processors that the history used, and no rule is known to be broken."""
+        num_processors = self.sample.instance.platform.num_processors
+        return self.is_valid and not self.num_crowded_out and self.most_used <= num_processors
 
 
 def refuse_unequal(instance: Instance) -> None:
-    """Raise where run times depend on the processors, or more than processors is shared: logs say nothing of it."""
+    """Raise where run times depend on the processors."""
     groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
     faults = []
-    if any(job.after or job.lags or job.eligible or job.requires for job in instance.jobs):
-        faults.append("audit does not support after, lags, eligible and requires of jobs")
-    if any(job.shapes or job.times or job.deadline is not None for job in instance.jobs):
-        faults.append("audit does not support shapes, times and deadline of jobs")
-    if any(job.is_spread for job in instance.jobs):
-        faults.append("audit does not support max_clusters, min_tasks_per_cluster, slices and level of jobs")
-    if instance.platform.unavailable:
-        faults.append("audit does not support unavailable of the platform; remove it")
+    if any(job.times for job in instance.jobs):
+        faults.append("does not support times of jobs")
     if {group.effective_power for group in groups} != {1.0}:
-        faults.append("audit requires identical processors of speed 1, on which the run times of the trace hold")
-    if len(instance.platform.clusters) > 1 and any(job.task_bandwidth > 0.0 and job.tasks > 1 for job in instance.jobs):
-        faults.append("audit requires jobs without communication, which links could slow down")
-    if instance.shares_nodes or (instance.largest_task_memory and any(group.memory is not None for group in groups)):
-        faults.append("audit does not support time-shared nodes and memory limits")
-    if instance.resources_asked:
-        faults.append("audit does not support resources of jobs")
-    if instance.limits:
-        faults.append("audit does not support limits; remove them")
-    if instance.running:
-        faults.append("audit does not support running jobs; remove them from the instance")
-    if faults:
-        raise CoallocError("\n".join(faults))
+        faults.append("requires identical processors of speed 1, on which the run times of the trace hold")
+    refuse_unbounded(instance, "audit", *faults)
 
 
-def cut(history: History, begin: float, end: float, length: float) -> list[AuditWindow]:
+def restrictions(instance: Instance) -> list[str]:
+    """Return what restricts the jobs of an instance beside its processors: none of it is part of a window."""
+    has_memory = any(group.memory is not None for cluster in instance.platform.clusters for group in cluster.nodes)
+    return [
+        *(["memory"] if has_memory and instance.largest_task_memory else []),
+        *sorted(instance.features),
+        *(["running"] if instance.running and "start" not in instance.features else []),
+    ]
+
+
+def cut(
+    history: History,
+    begin: float,
+    end: float,
+    length: float,
+    window_of: Callable[[History, float, float], AuditWindow | None],
+) -> list[AuditWindow]:
     """Return the windows of a period that have jobs, each of a length (s) but for the last."""
     edges = [*np.arange(begin, end, length).tolist(), end]
     found = (window_of(history, low, high) for low, high in pairwise(edges))
     return [window for window in found if window is not None]
+
+
+def arriving(history: History, begin: float, end: float) -> AuditWindow | None:
+    """Return the jobs that arrive from ``begin`` to ``end``, s, and started; None where there are none."""
+    counts = (history.arrivals >= begin) & (history.arrivals < end) & ~np.isnan(history.starts)
+    rows = np.flatnonzero(counts)
+    if not len(rows):
+        return None
+    sizes = None if history.sizes is None else history.sizes[rows]
+    sample = free_sample([history.instance.jobs[row] for row in rows.tolist()], history.instance, begin, sizes)
+    return AuditWindow(begin, end, sample, rows, history.starts[rows] - begin, 0, history.is_valid)
+
+
+def free_sample(jobs: Sequence[Job], instance: Instance, begin: float, sizes: Floats | None = None) -> WindowSample:
+    """Return jobs on the processors of their instance, without anything that restricts them, from ``begin`` on, s.
+
+    ``sizes`` are their processors and run times, s; None: as they state them.
+    """
+    ran = [(job.tasks, job.base_time) for job in jobs] if sizes is None else sizes.tolist()
+    jobs = [
+        Job(job.id, int(tasks), run, arrival=job.arrival - begin, estimate=job.estimate, user=job.user)
+        for job, (tasks, run) in zip(jobs, ran, strict=True)
+    ]
+    platform = Platform([Cluster("pool", [NodeGroup(instance.platform.num_processors, power=1.0)], 0.0)])
+    free = Instance(platform, jobs, name=instance.name)
+    return WindowSample(free, np.zeros(len(jobs)), np.zeros(0), begin)
 
 
 def window_of(history: History, begin: float, end: float) -> AuditWindow | None:

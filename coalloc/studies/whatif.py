@@ -15,19 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from coalloc.api.simulating import simulate
-from coalloc.api.solving import lower_bound
 from coalloc.bench.outcomes import Outcome, is_failed
 from coalloc.bench.workers import Workers
 from coalloc.documents.arguments import picture_of, public
 from coalloc.documents.storage import FilePath
-from coalloc.instance import CoallocError, Instance, Job, NodeGroup, Platform
-from coalloc.instance.limits import within
+from coalloc.instance import CoallocError, Instance, Platform
 from coalloc.solvers.result import finite_limit
 from coalloc.studies.audit import POLICY_LIMIT, WEEK
 from coalloc.studies.given_log import instant_of, log_of
 from coalloc.studies.interruption import Interrupted
 from coalloc.studies.runs import RunPart, StudyCall, ended, kept, store_at, workers_of
+from coalloc.studies.site_runs import bounded, of_any_policy, refuse_unbounded, restricted, simulated_run, unrestricted
 from coalloc.studies.whatif_plan import combinations_of, read_plan, scenarios_of
 from coalloc.studies.whatif_report import AS_IT_IS, Counted, ScenarioRun, WhatIf, table_of
 from coalloc.studies.whatif_scenario import Scenario
@@ -154,7 +152,7 @@ def what_if(
     made = scenarios_of(base, combinations, None if isinstance(changes, Mapping) else os.fspath(changes))
     names = [AS_IT_IS, *(found.name for found in combinations)]
     scenarios = dict(zip(names, [base, *made], strict=True))
-    _refuse(base.instance)
+    refuse_unbounded(base.instance, "what-if")
     study = _Study(
         scenarios, of_jobs, finite_limit(time_limit), finite_limit(policy_limit), progress or (lambda _: None)
     )
@@ -173,7 +171,7 @@ def _counted(
     end = np.inf if before is None else instant_of("before", before, log.epoch)
     kept = np.flatnonzero(arrivals < end)
     if len(kept) < len(jobs):
-        instance = _restricted(log.instance, kept)
+        instance = restricted(log.instance, kept)
         groups = {name: labels.taken(kept) for name, labels in log.memberships.items()}
         log = Log(instance, log.starts[kept], log.epoch, log.account, groups)
     arrivals = arrivals[kept]
@@ -185,36 +183,6 @@ def _counted(
         account.append(f"{counted(len(kept) - len(rows), 'job')} before the period: simulated, but not counted")
     numbers = ((arrivals[rows] - begin) // window).astype(np.int64)
     return log, Counted(rows, arrivals[rows], begin, window, numbers), account
-
-
-def _restricted(instance: Instance, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Instance:
-    """Return an instance with some of its jobs, and what they have to do with each other."""
-    jobs = [instance.jobs[row] for row in rows.tolist()]
-    there = {*(job.id for job in jobs), *(run.job.id for run in instance.running)}
-    limits = [left for limit in instance.limits if (left := within(limit, there)) is not None]
-    return instance.replace(
-        jobs=[
-            job.replace(
-                after=[other for other in job.after if other in there],
-                lags=[lag for lag in job.lags if lag.after in there],
-            )
-            if job.after or job.lags
-            else job
-            for job in jobs
-        ],
-        limits=limits,
-    )
-
-
-def _refuse(instance: Instance) -> None:
-    """Raise where no bound on the waits of simulated jobs holds."""
-    faults = []
-    if instance.shares_nodes:
-        faults.append("what-if does not support time-shared nodes")
-    if any(job.task_bandwidth > 0.0 and job.tasks > 1 for job in instance.jobs) and len(instance.platform.clusters) > 1:
-        faults.append("what-if requires jobs without communication, which links could slow down")
-    if faults:
-        raise CoallocError("\n".join(faults))
 
 
 @dataclass(frozen=True)
@@ -235,7 +203,7 @@ class _Study:
         if left:
             number = counted(len(self.scenarios), "scenario")
             self.say(f"{number}: {left} of {len(calls)} simulations and bounds to run")
-        outcomes = ended(calls, path, workers, self.say, may_be_killed=[simulated])
+        outcomes = ended(calls, path, workers, self.say, may_be_killed=[simulated_run])
         found = {call.content: outcome for call, outcome in outcomes.items()}
         over = {name: found[call.content] for name, call in simulations.items() if call.content in found}
         runs = [
@@ -264,7 +232,7 @@ class _Study:
             name: StudyCall(
                 parts.setdefault(id(scenario.instance), RunPart(scenario.instance)),
                 name,
-                simulated,
+                simulated_run,
                 {"policy": dict(scenario.policy)},
                 self.policy_limit,
             )
@@ -277,66 +245,12 @@ class _Study:
         options = {"time_limit": self.time_limit}
         found: dict[str, list[StudyCall]] = {}
         for name, scenario in self.scenarios.items():
-            own = _of_any_policy(_restricted(scenario.instance, self.of_jobs.rows))
-            parts = [RunPart(instance) for instance in (own, _unrestricted(own)) if instance is not None]
+            own = of_any_policy(restricted(scenario.instance, self.of_jobs.rows))
+            parts = [RunPart(instance) for instance in (own, unrestricted(own)) if instance is not None]
             found[name] = [StudyCall(part, f"bound of {name}", bounded, options, limit) for part in parts]
         return found
-
-
-def _of_any_policy(instance: Instance) -> Instance:
-    """Return an instance whose requested walltimes are its run times: they do not matter to a bound."""
-
-    def changed(job: Job) -> Job:
-        shapes = [shape.replace(estimate=shape.base_time) for shape in job.shapes]
-        return job.replace(estimate=job.base_time, shapes=shapes)
-
-    return instance.replace(jobs=[changed(job) for job in instance.jobs])
-
-
-def _unrestricted(instance: Instance) -> Instance | None:
-    """Return an instance without limits, partitions and levels; None where these decide run times or outages.
-
-    Its bound holds for the instance, too, and scenarios that differ in these alone share it.
-    """
-    has_parts_out = any(window.group is not None for window in instance.platform.unavailable)
-    if has_parts_out or any(job.times for job in instance.jobs):
-        return None
-    free: dict[str, Any] = {"requires": (), "eligible": (), "level": None, "max_clusters": None}
-    free |= {"min_tasks_per_cluster": None, "slices": None}
-    clusters = [cluster.replace(nodes=_merged(cluster.nodes)) for cluster in instance.platform.clusters]
-    return instance.replace(
-        platform=instance.platform.replace(clusters=clusters),
-        jobs=[job.replace(**free) for job in instance.jobs],
-        limits=(),
-    )
-
-
-def _merged(groups: Sequence[NodeGroup]) -> list[NodeGroup]:
-    """Return node groups without features; neighbours that do not differ otherwise are one."""
-    merged: list[NodeGroup] = []
-    for group in groups:
-        plain = group.replace(features=())
-        if merged and merged[-1].replace(count=plain.count) == plain:
-            merged[-1] = plain.replace(count=merged[-1].count + plain.count)
-        else:
-            merged.append(plain)
-    return merged
 
 
 def _different(calls: Sequence[StudyCall]) -> list[StudyCall]:
     """Return one call of each content."""
     return [*{call.content: call for call in reversed(calls)}.values()][::-1]
-
-
-def simulated(options: Mapping[str, Any], instance: Instance) -> Outcome:
-    """Return starts and ends of the jobs under a policy, s; called in a process of its own."""
-    policy = dict(options["policy"])
-    run = simulate(instance, policy.pop("policy"), **policy)
-    placed = [run.schedule[job.id] for job in instance.jobs]
-    times = {"starts": [place.start for place in placed], "ends": [place.end for place in placed]}
-    return {"status": "done", "utilization": run.metrics["utilization"], **times}
-
-
-def bounded(options: Mapping[str, Any], instance: Instance) -> Outcome:
-    """Return a lower bound on the mean wait, s; called in a process of its own."""
-    return {"status": "done", "bound": lower_bound(instance, "mean-wait", time_limit=options["time_limit"])}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, Shape, Window
-from coalloc.studies.audit_windows import History, cut, refuse_unequal, window_of
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, Shape, Sharing, Window
+from coalloc.studies.audit_windows import History, arriving, cut, refuse_unequal, restrictions, window_of
 
 POOL = Platform([Cluster("pool", [NodeGroup(4, power=1.0)], 0.0)])
 
@@ -36,7 +36,7 @@ def test_a_window_has_what_waits_or_arrives_and_what_runs():
 
 
 def test_windows_cover_the_period_and_those_without_jobs_are_left_out():
-    windows = cut(HISTORY, 0.0, 400.0, 60.0)
+    windows = cut(HISTORY, 0.0, 400.0, 60.0, window_of)
     ids = [[job.id for job in window.sample.instance.jobs] for window in windows]
     assert [(window.begin, window.end) for window in windows] == [(0.0, 60.0), (60.0, 120.0), (120.0, 180.0)]
     assert ids == [["1", "2"], ["2"], ["3"]]
@@ -72,25 +72,38 @@ def test_a_log_that_used_more_than_there_is_is_not_possible():
             ),
             "jobs without communication",
         ),
-        (
-            Instance(Platform([Cluster("a", [NodeGroup(4, 1.0, memory=9.0)], 0.0)]), [Job("1", 1, 1.0, memory=1.0)]),
-            "time-shared nodes and memory limits",
-        ),
-        (window_of(HISTORY, 60.0, 120.0).sample.instance, "does not support running jobs"),
-        (
-            Instance(POOL, [JOBS[0], JOBS[1].replace(after=["1"])]),
-            "does not support after, lags, eligible and requires",
-        ),
-        (Instance(POOL, [JOBS[0].replace(deadline=900.0)]), "does not support shapes, times and deadline"),
-        (Instance(POOL, [JOBS[0].replace(shapes=[Shape(1, 9.0)])]), "does not support shapes, times and deadline"),
-        (Instance(POOL, [JOBS[0].replace(times={"gpu": 9.0})]), "does not support shapes, times and deadline"),
-        (Instance(POOL.replace(unavailable=[Window("pool", 60.0, 90.0)]), JOBS), "does not support unavailable"),
-        (
-            Instance(POOL.replace(resources={"licences": 4.0}), [JOBS[0].replace(resources={"licences": 1.0})]),
-            "does not support resources",
-        ),
+        (Instance(POOL, [JOBS[0].replace(times={"gpu": 9.0})]), "does not support times of jobs"),
+        (Instance(POOL.replace(sharing=Sharing()), JOBS), "does not support time-shared nodes"),
     ],
 )
 def test_what_logs_say_nothing_of_is_refused(instance, sentence):
     with pytest.raises(CoallocError, match=sentence):
         refuse_unequal(instance)
+
+
+@pytest.mark.parametrize(
+    ("instance", "names"),
+    [
+        (HISTORY.instance, []),
+        (
+            Instance(Platform([Cluster("a", [NodeGroup(4, 1.0, memory=9.0)], 0.0)]), [Job("1", 1, 1.0, memory=1.0)]),
+            ["memory"],
+        ),
+        (window_of(HISTORY, 60.0, 120.0).sample.instance, ["running"]),
+        (Instance(POOL, [JOBS[0], JOBS[1].replace(after=["1"])]), ["after"]),
+        (Instance(POOL, [JOBS[0].replace(deadline=900.0, shapes=[Shape(1, 9.0)])]), ["deadline", "shapes"]),
+        (Instance(POOL.replace(unavailable=[Window("pool", 60.0, 90.0)]), JOBS), ["unavailable"]),
+    ],
+)
+def test_what_restricts_jobs_beside_their_processors(instance, names):
+    refuse_unequal(instance)
+    assert restrictions(instance) == names
+
+
+def test_jobs_that_arrive_in_an_interval_are_taken_without_others():
+    # Job 2 waits at 60 s, and job 1 runs: neither is part of it. Job 3 arrives 70 s later, and starts at once.
+    window = arriving(HISTORY, 60.0, 200.0)
+    assert ([job.id for job in window.sample.instance.jobs], window.rows.tolist()) == (["3"], [2])
+    assert (window.sample.jobs.release.tolist(), window.starts.tolist()) == ([70.0], [70.0])
+    assert (list(window.sample.instance.running), window.sample.waited.tolist()) == ([], [0.0])
+    assert arriving(HISTORY, 20.0, 130.0) is None
