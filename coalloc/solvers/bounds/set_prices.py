@@ -48,13 +48,12 @@ STEPS = 6
 class NodeTables(NamedTuple):
     """Tables of some prices by slot after ``origin`` (ticks), the end of the last one included.
 
-    ``least`` is what each job costs and pays at the least if it starts from then on, ``paid`` what each way would have
-    paid by then, and ``brought`` what the best sets get from then on.
+    ``least`` is what each job costs and pays at the least if it starts from then on, ``brought`` what the best sets get
+    from then on.
     """
 
     origin: float
     least: Floats
-    paid: Floats
     brought: Floats
 
 
@@ -135,11 +134,16 @@ class SetPrices:
 
     def tables(self, prices: Floats) -> NodeTables:
         """Return what prices say of the midst of schedules."""
-        paid = self._paid(prices)
-        values = np.minimum.reduceat(self._values(paid), self._first, axis=0)
+        values = np.minimum.reduceat(self._values(self._paid(prices)), self._first, axis=0)
         least = np.minimum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
         brought = np.append(np.cumsum(self._sets(prices)[0][::-1])[::-1], 0.0)
-        return NodeTables(self.origin, least, paid, brought)
+        return NodeTables(self.origin, least, brought)
+
+    def paid_by(self, job: int, ticks: float) -> Floats:
+        """Return what a job that runs for so many ticks, in whatever way, pays until each slot at the least."""
+        ways = [k for k, (j, level) in enumerate(self.ways) if (j, self.jobs[j].durations[level]) == (job, ticks)]
+        least = self.prices[ways].min(axis=0, keepdims=True) if ways else np.zeros((1, self._num_slots))
+        return self._paid(least)[0]
 
     def _paid(self, prices: Floats) -> Floats:
         """Return what each way pays until each slot."""
