@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from coalloc.engine import engine
 from coalloc.objectives import Criterion
-from coalloc.rules.tuning import ENTRIES, HALF
+from coalloc.rules.tuning import ENTRIES, HALF, LISTED
 from coalloc.solvers.bounds.mean_busy_time import whole
 from coalloc.solvers.bounds.priced_starts import ROUNDING
 from coalloc.solvers.bounds.prices import AFTER, climbed
@@ -99,7 +99,8 @@ class SetPrices:
         work = sum(levels[0].duration * min(level.tasks for level in levels) for levels in problem.levels)
         last = max(problem.releases) - min(problem.releases)
         num_slots = math.ceil(last + (1.0 + AFTER) * work / sum(capacities)) + 1
-        if num_states * num_slots * sum(map(len, problem.levels)) > ENTRIES:
+        num_costs = num_slots * sum(map(len, problem.levels))
+        if num_costs > LISTED or num_states * num_costs > ENTRIES:  # the objective is asked for each cost
             return None
         own = cls(criterion, num_slots)
         return own if own._delay > 0.0 else None

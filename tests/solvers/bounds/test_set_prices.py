@@ -113,6 +113,7 @@ def test_it_is_for_few_jobs_in_slots() -> None:
     jobs = [Job("A", 2, 10.0), Job("B", 2, 10.0)]
     assert SetPrices.of(criterion_of(of_nodes(*jobs), slot=None)) is None
     assert SetPrices.of(criterion_of(of_nodes(*jobs), slot=1e-5)) is None
+    assert SetPrices.of(criterion_of(of_nodes(*jobs, nodes=2), slot=3e-4)) is None  # 166,672 costs
     assert SetPrices.of(criterion_of(of_nodes(*jobs), "makespan")) is None
     assert set_prices_bound(criterion_of(of_nodes(*jobs), slot=None)) == 20.0
 
