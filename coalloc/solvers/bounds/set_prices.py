@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from coalloc.engine import engine
 from coalloc.objectives import Criterion
-from coalloc.rules.tuning import ENTRIES, HALF
+from coalloc.rules.tuning import ENTRIES, HALF, LISTED
 from coalloc.solvers.bounds.mean_busy_time import whole
 from coalloc.solvers.bounds.priced_starts import ROUNDING
 from coalloc.solvers.bounds.prices import AFTER, climbed
@@ -48,13 +48,12 @@ STEPS = 6
 class NodeTables(NamedTuple):
     """Tables of some prices by slot after ``origin`` (ticks), the end of the last one included.
 
-    ``least`` is what each job costs and pays at the least if it starts from then on, ``paid`` what each way would have
-    paid by then, and ``brought`` what the best sets get from then on.
+    ``least`` is what each job costs and pays at the least if it starts from then on, ``brought`` what the best sets get
+    from then on.
     """
 
     origin: float
     least: Floats
-    paid: Floats
     brought: Floats
 
 
@@ -100,7 +99,8 @@ class SetPrices:
         work = sum(levels[0].duration * min(level.tasks for level in levels) for levels in problem.levels)
         last = max(problem.releases) - min(problem.releases)
         num_slots = math.ceil(last + (1.0 + AFTER) * work / sum(capacities)) + 1
-        if num_states * num_slots * sum(map(len, problem.levels)) > ENTRIES:
+        num_costs = num_slots * sum(map(len, problem.levels))
+        if num_costs > LISTED or num_states * num_costs > ENTRIES:  # the objective is asked for each cost
             return None
         own = cls(criterion, num_slots)
         return own if own._delay > 0.0 else None
@@ -135,11 +135,16 @@ class SetPrices:
 
     def tables(self, prices: Floats) -> NodeTables:
         """Return what prices say of the midst of schedules."""
-        paid = self._paid(prices)
-        values = np.minimum.reduceat(self._values(paid), self._first, axis=0)
+        values = np.minimum.reduceat(self._values(self._paid(prices)), self._first, axis=0)
         least = np.minimum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
         brought = np.append(np.cumsum(self._sets(prices)[0][::-1])[::-1], 0.0)
-        return NodeTables(self.origin, least, paid, brought)
+        return NodeTables(self.origin, least, brought)
+
+    def paid_by(self, job: int, ticks: float) -> Floats:
+        """Return what a job that runs for so many ticks, in whatever way, pays until each slot at the least."""
+        ways = [k for k, (j, level) in enumerate(self.ways) if (j, self.jobs[j].durations[level]) == (job, ticks)]
+        least = self.prices[ways].min(axis=0, keepdims=True) if ways else np.zeros((1, self._num_slots))
+        return self._paid(least)[0]
 
     def _paid(self, prices: Floats) -> Floats:
         """Return what each way pays until each slot."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import reduce
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -85,16 +84,8 @@ class CostTables:
     def price(self, prices: SetPrices) -> None:
         """Bound nodes by prices over time, too."""
         of = prices.tables(prices.prices)
-        paid = np.zeros((len(self._kind_of_keys), of.brought.size))
-        for key, (kind, ticks) in enumerate(zip(self._kind_of_keys.tolist(), self._durations.tolist(), strict=True)):
-            job = self._kinds[kind][0]
-            of_ways = [
-                of.paid[k]
-                for k, (j, level) in enumerate(prices.ways)
-                if j == job and prices.jobs[j].durations[level] == ticks
-            ]
-            if of_ways:
-                paid[key] = reduce(np.minimum, of_ways)
+        keys = zip(self._kind_of_keys.tolist(), self._durations.tolist(), strict=True)
+        paid = np.array([prices.paid_by(self._kinds[kind][0], ticks) for kind, ticks in keys])
         least = of.least[[j for j, *_ in self._kinds]]
         sizes = (len(least), len(paid), of.brought.size)
         engine().costs_price(self.handle, *sizes, of.origin, least.ravel(), paid.ravel(), of.brought)

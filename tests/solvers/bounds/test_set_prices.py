@@ -11,7 +11,7 @@ import pytest
 import coalloc
 from coalloc.documents.errors import InternalError
 from coalloc.engine import engine
-from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Shape
 from coalloc.objectives import OBJECTIVES, Criterion, RegularObjective
 from coalloc.problem import discretise
 from coalloc.solvers.bounds.set_prices import SetPrices, set_prices_bound
@@ -55,13 +55,21 @@ def test_what_prices_prove_by_hand() -> None:
     # Of two jobs of 2 s that exclude each other, A pays 1 in the first two slots. It costs 2 + 2 at 0, 3 + 1 at 1,
     # and 4 at 2, B costs 2; the best set gets 1 in two slots: 4 + 2 - 2.
     own = prices_of(criterion_of(of_nodes(Job("A", 2, 2.0), Job("B", 2, 2.0))))
-    prices = np.zeros_like(own.prices)
-    prices[0, :2] = 1.0
-    assert own.bound_at(prices) == pytest.approx(4.0)
-    tables = own.tables(prices)
+    own.prices[0, :2] = 1.0
+    assert own.bound_at(own.prices) == pytest.approx(4.0)
+    tables = own.tables(own.prices)
     assert tables.least[:, 1].tolist() == [4.0, 3.0]
-    assert tables.paid[0, :4].tolist() == [0.0, 1.0, 2.0, 2.0]
+    assert own.paid_by(0, 2.0)[:4].tolist() == [0.0, 1.0, 2.0, 2.0]
     assert tables.brought[:3].tolist() == [2.0, 1.0, 0.0]
+
+
+def test_a_job_that_may_run_in_two_ways_pays_the_least_of_both_in_each_slot() -> None:
+    # On two tasks, or on one, it takes 2 s. It pays 2 in the first slot or in the second: nothing, if it may be either.
+    own = prices_of(criterion_of(of_nodes(Job("A", 2, 2.0, shapes=[Shape(1, 2.0)]))))
+    assert own.ways == [(0, 0), (0, 1)]
+    own.prices[0, 0] = own.prices[1, 1] = 2.0
+    assert own.paid_by(0, 2.0).tolist() == [0.0] * own.tables(own.prices).brought.size
+    assert not own.paid_by(0, 1.0).any()
 
 
 @pytest.mark.parametrize("objective", SUMS)
@@ -105,6 +113,7 @@ def test_it_is_for_few_jobs_in_slots() -> None:
     jobs = [Job("A", 2, 10.0), Job("B", 2, 10.0)]
     assert SetPrices.of(criterion_of(of_nodes(*jobs), slot=None)) is None
     assert SetPrices.of(criterion_of(of_nodes(*jobs), slot=1e-5)) is None
+    assert SetPrices.of(criterion_of(of_nodes(*jobs, nodes=2), slot=3e-4)) is None  # 166,672 costs
     assert SetPrices.of(criterion_of(of_nodes(*jobs), "makespan")) is None
     assert set_prices_bound(criterion_of(of_nodes(*jobs), slot=None)) == 20.0
 

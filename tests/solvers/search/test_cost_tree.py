@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from coalloc.api.solving import solve
 from coalloc.checker import check
-from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Shape
 from coalloc.objectives import Criterion, RegularObjective
 from coalloc.objectives.objective import Aggregate
 from coalloc.objectives.piecewise import PiecewiseLinear
@@ -198,6 +198,18 @@ def test_what_runs_already_is_waited_for() -> None:
     held = Criterion.of(discretise(criterion.problem.instance.replace(running=running), None), "total-response-time")
     found = Found(held)
     assert (found.is_complete, found.best) == (True, 9.0)
+
+
+def test_prices_are_those_of_no_single_way_of_a_moldable_job() -> None:
+    # J2 takes 2 s on two fast nodes, and on one. By brute force the least sum of response times is 25 s.
+    nodes = (Cluster(name, (NodeGroup(2, speed),), 1000.0) for name, speed in (("A", 1.0), ("B", 0.5)))
+    shapes = [Shape(1, 2.0), Shape(3, 1.0)]
+    jobs = (Job("J1", 1, 6.0, arrival=1.0), Job("J2", 2, 2.0, shapes=shapes), Job("J3", 2, 2.0, arrival=1.0))
+    instance = Instance(Platform(tuple(nodes)), (*jobs, Job("J4", 2, 6.0)))
+    criterion = Criterion.of(discretise(instance, 1.0), "total-response-time")
+    found = Found(criterion)
+    assert found.is_complete
+    assert criterion.reported(found.best) == brute_force_oas(instance, 1.0, "total-response-time").objective == 25.0
 
 
 @LAW
