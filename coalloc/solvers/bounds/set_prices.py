@@ -144,7 +144,8 @@ class SetPrices:
         """Return what a job that runs for so many ticks, in whatever way, pays until each slot at the least."""
         ways = [k for k, (j, level) in enumerate(self.ways) if (j, self.jobs[j].durations[level]) == (job, ticks)]
         least = self.prices[ways].min(axis=0, keepdims=True) if ways else np.zeros((1, self._num_slots))
-        return self._paid(least)[0]
+        paid: Floats = self._paid(least)[0]
+        return paid
 
     def _paid(self, prices: Floats) -> Floats:
         """Return what each way pays until each slot."""
