@@ -12,6 +12,7 @@ import coalloc
 from coalloc.studies.interruption import Interrupted
 from tests.cli.running import TINY, run, write
 from tests.extras import needs_pictures
+from tests.workloads.test_slurm import CONF, GRES, HEAD, NODES, QOS, RESERVATIONS, TREE, row
 
 SACCT = """JobID|Submit|Start|End|NCPUS|State
 1|2026-10-01T00:00:00|2026-10-01T00:00:00|2026-10-01T00:01:40|2|COMPLETED
@@ -131,6 +132,72 @@ def test_an_instance_needs_a_policy_and_has_its_platform(tmp_path):
     tiny = write(tmp_path / "tiny.json", TINY)
     assert "give a policy" in run("audit", tiny).stderr
     assert "an instance contains its platform" in run("audit", tiny, "--processors", 2).stderr
+
+
+def test_an_imported_site_is_audited_with_every_feature(tmp_path):
+    """An export with partitions, GRES, licenses, limits, precedence, modes, a reservation and a node that is down."""
+    kept = {"User": "bob", "QOS": "none"}
+    rows = [
+        row("1", "00:00:00", "00:30:00", NNodes="2", NCPUS="8", NodeList="n[1-2]", QOS="normal"),
+        row("2", "00:30:00", "00:40:00", QOS="normal", SubmitLine="sbatch -d afterok:1 b.sh"),
+        row(
+            "3",
+            "00:10:00",
+            Submit="00:05:00",
+            Partition="gpu",
+            NodeList="g1",
+            AllocTRES="cpu=4,gres/gpu=2,mem=4G,node=1",
+            **kept,
+        ),
+        row(
+            "4",
+            "00:12:00",
+            "00:32:00",
+            Submit="00:06:00",
+            Constraints="amd",
+            NodeList="n5",
+            Licenses="matlab:1",
+            Partition="batch",
+        ),
+        row(
+            "5",
+            "00:20:00",
+            "01:00:00",
+            Submit="00:07:00",
+            NNodes="2",
+            NCPUS="8",
+            NodeList="n[3-4]",
+            SubmitLine="sbatch --nodes=1-2 c.sh",
+            **kept,
+        ),
+        row("6+0", "01:40:00", "02:10:00", Submit="01:08:00", NodeList="n4", **kept),
+        row("6+1", "01:40:00", "02:10:00", Submit="01:08:00", NodeList="g2", **kept),
+        row("9", "01:40:00", "03:40:00", Submit="01:20:00", NodeList="n3", Timelimit="02:00:00", **kept),
+    ]
+    written = {"sacct": "\n".join([HEAD, *rows]), "slurm-conf": CONF, "topology": TREE, "gres": GRES, "nodes": NODES}
+    written |= {"reservations": RESERVATIONS, "assoc": QOS}
+    asked = [text for name, content in written.items() for text in (f"--{name}", write(tmp_path / name, content))]
+    site, schedule, groups = tmp_path / "site.json", tmp_path / "recorded.json", tmp_path / "groups.csv"
+    imported = ("import", "slurm", *asked, "--after", "2026-10-01T00:04:00", "-o", site, "--schedule", schedule, "-q")
+    assert run(*imported).exit_code == 0
+    used = set(coalloc.read_instance(site).features)
+    assert used == {"after", "lags", "limits", "requires", "resources", "shapes", "start", "unavailable"}
+    assert "give a policy" in run("audit", site).stderr
+    shown = ("audit", site, "--schedule", schedule, *LIMITS, "--window", "1h", "--groups", groups, "--json")
+    result = run(*shown)
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert [window["jobs"] for window in found["windows"]] == [4, 3]
+    assert all(row["wait_bound"] <= row["wait_best"] for row in [found["period"], *found["windows"]])
+    # Since 0:04 job 2 waited 26 min, jobs 3 to 5 waited 5, 6 and 13 min, the others 32, 32 and 20 min.
+    assert found["period"]["wait_as_it_was"] == pytest.approx(134 * 60.0 / 7.0)
+    assert json.loads(run(*shown, "--as-ran", "slurm").stdout)["model"]["policy"] == "slurm"
+    assert {*pd.read_csv(groups)["by"]} == {"size", "length", "user", "partition"}
+    again = json.loads(run(*shlex.split(found["named_policy"]["command"])[1:], "--json").stdout)
+    by_label = {row["policy"]: row["wait_mean"] for row in found["policies"]}
+    assert again["metrics"]["wait_mean"] == pytest.approx(by_label[found["named_policy"]["label"]])
+    refused = run("audit", write(tmp_path / "october.txt", SACCT), "--processors", 2, "--schedule", schedule)
+    assert "--schedule: requires an instance; a trace contains its schedule" in refused.stderr
 
 
 def test_a_log_with_a_broken_line_is_audited_without_it(tmp_path):
