@@ -139,12 +139,11 @@ def _progress(rows: CheckedRows, loads: Floats, network: Sequence[Link], named: 
     Rows that load the same links meet the same SC, so it is computed once for all of them. Where nobody
     loads a link of no bandwidth SC is undefined (0/0), but then no row loads it.
     """
-    start, end = rows.instants[rows.begin], rows.instants[rows.finish]
     fixed, communicating = _parts(rows)
     fastest = 1.0 / (fixed + communicating)
     for row, parts in named.items():
         fastest[row] = 1.0 / _times_of(parts, np.ones(1))[0]
-    progress = (end - start) * fastest
+    progress = (rows.end - rows.start) * fastest
     saturations = np.stack([totals_over_time(rows, loads[:, k])[0] / link.bandwidth for k, link in enumerate(network)])
     steps = np.diff(rows.instants)
     affected = np.flatnonzero((communicating > 0.0) & (loads > 0.0).any(axis=1) & (rows.begin < rows.finish))

@@ -42,6 +42,10 @@ class Easy:
     ``candidates="spt"`` is its shortest job backfilled first (SJBF). Sources: Mu'alem and Feitelson, IEEE TPDS 12(6),
     2001, section 2.2; SJBF: Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007.
 
+    *Example.* Three processors; A has two until 100 s. B (3 processors, 50 s) arrives at 5 s, C (1 processor, 150 s) at
+    6 s, D (1 processor, 90 s) at 7 s. The reservation of B is at 100 s, without extra processors. C would end at 156 s
+    and waits; D ends at 97 s and starts. B starts at 100 s, C at 150 s.
+
     Parameters
     ----------
     queue_order

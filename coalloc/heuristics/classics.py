@@ -24,6 +24,10 @@ class ListPolicy(Queued):
     first that does not fit. With ``skip`` that one is passed over and the rest is tried. Source: thesis, sections 3.1.1
     (Algorithm 1) and 3.1.3.3; errata 8 and 12.
 
+    *Example.* Three processors; A has two until 100 s. B (3 processors, 50 s) arrives at 5 s, C (1 processor, 150 s) at
+    6 s, D (1 processor, 90 s) at 7 s. B starts at 100 s, C and D at 150 s. With ``skip`` C starts at 6 s, D at 100 s, B
+    at 190 s.
+
     Parameters
     ----------
     queue_order

@@ -154,6 +154,10 @@ class Conservative:
 
     Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2.1.
 
+    *Example.* Three processors; A has two until 60 s, with an estimate of 100 s. B (3 processors, 50 s) arrives at 5 s,
+    C (1 processor, 150 s) at 6 s, D (1 processor, 90 s) at 7 s. Their reservations are at 100 s, 150 s and 7 s: D
+    starts. At 60 s that of B moves to 97 s, the end of D, and that of C to 147 s.
+
     Parameters
     ----------
     queue_order

@@ -151,7 +151,14 @@ def outlook_of(
     vectors: CapacityVectors,
     base: TimeBase,
 ) -> Outlook | None:
-    """Return the closings of a site, None where there are none; ``running`` are the jobs that hold it, or will."""
-    closings = closings_of(platform, classes, running, vectors)
+    """Return the closings of a site, None where there are none; ``running`` are the jobs that hold it, or will.
+
+    One that is no longer than the time tolerance is none: it would begin and end at once.
+    """
+    closings = [
+        closing
+        for closing in closings_of(platform, classes, running, vectors)
+        if closing.end > closing.start + base.tolerance_at(closing.start)
+    ]
     sizes = (*(node_class.capacity for node_class in classes), *vectors.full)
     return Outlook(closings, sizes, len(classes), vectors, base) if closings else None

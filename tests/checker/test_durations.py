@@ -186,3 +186,16 @@ def test_an_end_moved_on_shared_links_is_found(drawn, factor, data):
     moved = changed(schedule, chosen.job, end=chosen.start + factor * (chosen.end - chosen.start))
     found = [v for v in check(instance, moved, links="shared") if v.jobs == (chosen.job,)]
     assert [v.rule for v in found] == ["duration"]
+
+
+def test_progress_is_counted_from_the_start_itself():
+    # Times within the tolerance of the one before count as one: those of eleven jobs in 20 ns, here. K lasts 1 s.
+    times = [1.0 + 2e-9 * k for k in range(11)]
+    short = [Job(f"J{k}", 1, 2e-9, arrival=1.0) for k in range(10)]
+    platform = Platform([Cluster("C1", [NodeGroup(1, 1.0)], 1.0)])
+    instance = Instance(platform, [*short, Job("K", 1, 1.0, arrival=1.0)])
+    ends = [*times[1:], times[-1] + 1.0]
+    jobs = [job.id for job in instance.jobs]
+    placements = [Placement(*row, ["C1/0"]) for row in zip(jobs, times, ends, strict=True)]
+    assert instance.time_base.tolerance < 20e-9
+    assert not check(instance, Schedule(placements), links="shared")

@@ -52,6 +52,22 @@ def test_or_by_what_leaves_the_head_its_nodes(policy):
     assert starts(policy, jobs) == {"J1": 0, "J2": 10, "J3": 0, "J4": 20}
 
 
+@pytest.mark.parametrize(
+    ("policy", "seconds", "expected"),
+    [
+        ("fcfs", 100.0, {"A": 0, "B": 100, "C": 150, "D": 150}),
+        ("fpfs", 100.0, {"A": 0, "B": 190, "C": 6, "D": 100}),
+        ("easy", 100.0, {"A": 0, "B": 100, "C": 150, "D": 7}),
+        ("conservative", 60.0, {"A": 0, "B": 97, "C": 147, "D": 7}),
+    ],
+)
+def test_examples_of_definitions(policy, seconds, expected):
+    # A is estimated at 100 s. The docstrings of the policies have the steps.
+    first = Job("A", 2, seconds, estimate=100.0)
+    others = [Job("B", 3, 50.0, arrival=5.0), Job("C", 1, 150.0, arrival=6.0), Job("D", 1, 90.0, arrival=7.0)]
+    assert starts(policy, [first, *others], nodes=3) == expected
+
+
 def test_easy_may_delay_the_second_that_waits_and_conservative_does_not():
     # J1 holds three of four nodes until 10; J2 (3 nodes) is due then, J3 (4 nodes) at 20. J4 (1 node, 25 s) does not
     # delay J2: EASY starts it at 0, and J3 waits for it until 25. Conservative has promised 20 to J3: J4 waits.

@@ -61,6 +61,21 @@ def test_a_job_that_ends_as_a_window_begins_runs_before_it(name):
     assert spans(instance, name) == {"A": (0.1, 50.1)}
 
 
+@pytest.mark.parametrize("passes", ["batch", "per-event"])
+@pytest.mark.parametrize("name", KNOWING)
+def test_windows_that_end_at_the_same_time_but_for_rounding_end_at_once(name, passes):
+    # Both nodes are away from 0.2 s to 0.3 s, which one of the windows has as 0.1 * 3.
+    windows = [Window("C1", 0.2, end, group=0, processors=1) for end in (0.3, 0.1 * 3)]
+    instance = Instance(pool(2, *windows), [Job("A", 1, 0.1), Job("B", 1, 3.0, arrival=0.25)])
+    assert spans(instance, name, passes=passes) == {"A": (0.0, 0.1), "B": (pytest.approx(0.3), pytest.approx(3.3))}
+
+
+@pytest.mark.parametrize("name", KNOWING)
+def test_a_window_within_the_tolerance_is_none(name):
+    instance = Instance(pool(1, Window("C1", 5.0, 5.0 + 1e-9)), [Job("A", 1, 20.0)])
+    assert spans(instance, name) == {"A": (0.0, 20.0)}
+
+
 @pytest.mark.parametrize("name", KNOWING)
 def test_a_window_of_a_number_of_processors_takes_any(name):
     # Of 2 nodes one is left from 10 to 30 s: A and B, on either, cannot both be there at 10 s.
