@@ -173,20 +173,19 @@ class EverySecond:
         lent = self.lent(head.weight)
         room, shadow, extra = count([p for p in self.free() if p not in self.lent()]), math.inf, None
         there = count(self.allowed(head))
-        for at in sorted({max(run.expected, self.now) for run in self.running}):
+        # Suspended jobs end one after another, behind all others.
+        behind = max([self.now, *(run.expected for run in self.running)])
+        behind += sum(max(0, run.expected - run.stopped) for run in self.suspended)
+        ends = {max(run.expected, self.now) for run in self.running} | ({behind} if self.suspended else set())
+        for at in sorted(ends):
             for run in self.running:
                 if max(run.expected, self.now) == at:
                     there = [a + b for a, b in zip(there, count([p for p in run.held if p not in lent]), strict=True)]
+            if self.suspended and at == behind:
+                there = [a + b for a, b in zip(there, count(lent), strict=True)]
             if (taken := fill(head.tasks, there)) is not None:
                 shadow, extra = at, [a - b for a, b in zip(there, taken, strict=True)]
                 break
-        if extra is None and self.suspended:  # they end one after another, behind all others
-            shadow = max([self.now, *(run.expected for run in self.running)])
-            shadow += sum(max(0, run.expected - run.stopped) for run in self.suspended)
-            there = [a + b for a, b in zip(there, count(lent), strict=True)]
-            taken = fill(head.tasks, there)
-            assert taken is not None
-            extra = [a - b for a, b in zip(there, taken, strict=True)]
         extra = there if extra is None else extra
         for job in self.queue[1:]:
             taken = fill(job.tasks, room)

@@ -23,7 +23,7 @@ def random_weights(seed):
 
 
 @pytest.mark.parametrize("preempt", ["requeue", "suspend"])
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", [*range(30), 636])
 def test_runs_are_those_of_a_simulator_that_looks_at_every_second(seed, preempt):
     instance, failures, options = random_weights(seed)
     failures = failures if preempt == "requeue" else []
