@@ -7,11 +7,13 @@ import dataclasses
 import doctest
 import inspect
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from coalloc.documents.json_schema import parameters_of
+from coalloc.heuristics.registry import BUILTIN
 from tests.pages import ROOT
 from tests.public import PUBLIC
 from tests.test_pages import misspelt
@@ -85,10 +87,26 @@ def test_the_examples_of_a_docstring_run(name, tmp_path, monkeypatch, in_process
     if name in OF_RL:
         pytest.importorskip("gymnasium", reason="the extra rl is not installed")
     monkeypatch.chdir(tmp_path)
-    finder, printed = doctest.DocTestFinder(), list[str]()
-    found = [test for part, of in members(name).items() for test in finder.find(of, part, module=False, globs={})]
-    examples = {test.name: test for test in found if test.examples}
+    examples = {test.name: test for part, of in members(name).items() for test in examples_of(of, part)}
     assert name in examples
-    for test in examples.values():
+    assert printed_by(examples.values()) == []
+
+
+@pytest.mark.parametrize("name", BUILTIN)
+def test_every_policy_has_a_worked_example_and_its_code_runs(name):
+    of = BUILTIN[name].make
+    assert "*Example" in text_of(of)
+    assert printed_by(examples_of(of, name)) == []
+
+
+def examples_of(found: Any, name: str) -> list[doctest.DocTest]:
+    """Return the docstrings of an object, and of what it defines, that have examples."""
+    return [test for test in doctest.DocTestFinder().find(found, name, module=False, globs={}) if test.examples]
+
+
+def printed_by(examples: Iterable[doctest.DocTest]) -> list[str]:
+    """Run examples, and return a report of each that prints something else than it shows."""
+    printed = list[str]()
+    for test in examples:
         doctest.DocTestRunner().run(test, out=printed.append)
-    assert printed == []
+    return printed

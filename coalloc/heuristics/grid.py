@@ -60,6 +60,44 @@ class Grid:
         Scheduler of each site.
     power_management
         Whether the sites start up for jobs and go off when they are not needed, as their power states say.
+
+    Examples
+    --------
+    *Example.* Site C1 has 4 processors of speed 1, C2 has 2 of speed 2. A (3 processors, 100 s) arrives at 0 s and fits
+    only C1. B (1 processor, 50 s) arrives at 10 s, C (2 processors, 60 s) at 20 s.
+
+    | job | ``MaxAR_v`` at C1 | ``MaxAR_v`` at C2 | ``MPL`` at C1 | ``MPL`` at C2 |
+    |---|---|---|---|---|
+    | B | 1 * 1/4 = 0.25 | 2 * 2/2 = **2** | (3 + 1)/4 = 1 | 1/2 = **0.5** |
+    | C | 1 * 1/4 = 0.25 | 2 * 1/2 = **1** | (3 + 2)/4 = **1.25** | (1 + 2)/2 = 1.5 |
+
+    ``MaxAR_v`` chooses the largest, ``MPL`` the least. B runs at C2 until 10 + 50/2 = 35 s. C waits for B at C2 until
+    35 s, or for A at C1 until 100 s.
+
+    >>> import coalloc
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+    >>> platform = Platform(
+    ...     [
+    ...         Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=1.0),
+    ...         Cluster("C2", [NodeGroup(2, power=2.0)], link_bandwidth=1.0),
+    ...     ]
+    ... )
+    >>> jobs = [
+    ...     Job("A", 3, 100.0),
+    ...     Job("B", 1, 50.0, arrival=10.0),
+    ...     Job("C", 2, 60.0, arrival=20.0),
+    ... ]
+    >>> for strategy in ("MaxAR_v", "MPL"):
+    ...     run = coalloc.simulate(Instance(platform, jobs), "grid", strategy=strategy)
+    ...     for placement in run.schedule:
+    ...         site = placement.nodes[0].partition("/")[0]
+    ...         print(strategy, placement.job, site, placement.start, placement.end)
+    MaxAR_v A C1 0.0 100.0
+    MaxAR_v B C2 10.0 35.0
+    MaxAR_v C C2 35.0 65.0
+    MPL A C1 0.0 100.0
+    MPL B C2 10.0 35.0
+    MPL C C1 100.0 160.0
     """
 
     strategy: StrategyName = "MaxAR_v"

@@ -49,6 +49,31 @@ class Loras:
     mix
         Order and selection under the name of the source: ``"SJF-JFirst"`` is ``"spt"`` and ``"just-first"``,
         ``"FCFS-FFit"`` ``"fcfs"`` and ``"first-fit"``, ``"SNPF-BFit"`` ``"sjf"`` and ``"best-fit"``.
+
+    Examples
+    --------
+    *Example.* Three nodes. A (2 tasks, 10 s) arrives at 0 s, B (3 tasks, 30 s) at 1 s, C (1 task, 40 s) at 2 s, D (2
+    tasks, 20 s) at 3 s. One place per node, FCFS-FFit: C starts at 2 s and D at 10 s, both before B. B waits for C
+    until 2 + 40 = 42 s. SJF-JFirst: D has the least estimate, is the head from 3 s on, and starts at 10 s; B at 10 + 20
+    = 30 s, C at 30 + 30 = 60 s. Two places per node: B joins A at 1 s. A has half the CPU for its last 9 s and ends at
+    1 + 9/0.5 = 19 s, when D takes its places.
+
+    >>> import coalloc
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+    >>> jobs = [
+    ...     Job("A", 2, 10.0),
+    ...     Job("B", 3, 30.0, arrival=1.0),
+    ...     Job("C", 1, 40.0, arrival=2.0),
+    ...     Job("D", 2, 20.0, arrival=3.0),
+    ... ]
+    >>> for places, mix in ((1, "FCFS-FFit"), (1, "SJF-JFirst"), (2, "FCFS-FFit")):
+    ...     nodes = NodeGroup(3, power=1.0, multiprogramming=places)
+    ...     platform = Platform([Cluster("C1", [nodes], link_bandwidth=1.0)])
+    ...     run = coalloc.simulate(Instance(platform, jobs), "loras", mix=mix)
+    ...     print(places, mix, {found.job: found.start for found in run.schedule})
+    1 FCFS-FFit {'A': 0.0, 'B': 42.0, 'C': 2.0, 'D': 10.0}
+    1 SJF-JFirst {'A': 0.0, 'B': 30.0, 'C': 60.0, 'D': 10.0}
+    2 FCFS-FFit {'A': 0.0, 'B': 1.0, 'C': 2.0, 'D': 19.0}
     """
 
     queue_order: Literal[None, "fcfs", "spt", "sjf"] = None

@@ -76,6 +76,31 @@ class Mesd:
         Whether tasks move to the slowest cluster used.
     shapes
         Mode of a moldable job: its first, or the one that runs shortest where the job goes.
+
+    Examples
+    --------
+    *Example* of the thesis (section 3.3.4, Table 3.4; erratum 15): one cluster with nodes of speed 0.75, 0.75, 0.5,
+    0.25 and 0.15, and four jobs at 0 s.
+
+    | job | tasks | $p'_j$, s | $\sigma_j$ | $Te^0_j$, s | on the nodes that J1 leaves, s | slowdown, s |
+    |---|---|---|---|---|---|---|
+    | J1 | 2 | 100 | 0.5 | 100 (0.5/0.75 + 0.5) = 116.67 | | 0 |
+    | J2 | 3 | 50 | 0.7 | 50 (0.7/0.5 + 0.3) = 85 | 50 (0.7/0.15 + 0.3) = 248.33 | 163.33 |
+    | J3 | 2 | 75 | 0.5 | 75 (0.5/0.75 + 0.5) = 87.5 | 75 (0.5/0.25 + 0.5) = 187.5 | 100 |
+    | J4 | 2 | 100 | 0.7 | 100 (0.7/0.75 + 0.3) = 123.33 | 100 (0.7/0.25 + 0.3) = 310 | 186.67 |
+
+    On the empty platform all slowdowns are 0, and J1 is the first in the queue. On the nodes that J1 leaves, J3 has the
+    least slowdown. At 116.67 s J1 ends. J4 has slowdown 0 on its nodes, J2 163.33 s: J4 starts. J2 needs three nodes,
+    and starts when J3 ends, at 187.5 s. It ends at 187.5 + 248.33 = 435.83 s.
+
+    >>> import coalloc
+    >>> run = coalloc.simulate(coalloc.example("mesd-example"), "mesd")
+    >>> for placement in run.schedule:
+    ...     print(placement.job, round(placement.start, 2), round(placement.end, 2))
+    J1 0.0 116.67
+    J2 187.5 435.83
+    J3 0.0 187.5
+    J4 116.67 240.0
     """
 
     slowdown: Slowdown = "difference"

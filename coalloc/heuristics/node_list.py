@@ -59,6 +59,30 @@ class NodeList:
     node_order
         Nodes by name as text (C1/0, C1/1, C1/10, C1/2), by effective speed, or by the watts of the node with all cores
         busy.
+
+    Examples
+    --------
+    *Example.* C1/0 has two cores of speed 1, C1/1 one core of speed 2. A (1 core, 10 s) arrives at 0 s, B (2 cores, 6
+    s) at 1 s, C (1 core, 6 s) at 2 s. ``"first"``: A has a core of C1/0 until 10 s. B fits nowhere and blocks C, though
+    C1/1 is free. At 10 s B takes C1/0, and C takes C1/1 until 10 + 6/2 = 13 s. ``"high-flops"``: A has C1/1 until 10/2
+    = 5 s, so B takes C1/0 at 1 s. C waits for C1/1 until 5 s.
+
+    >>> import coalloc
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+    >>> nodes = [NodeGroup(1, power=1.0, cores=2), NodeGroup(1, power=2.0)]
+    >>> platform = Platform([Cluster("C1", nodes, link_bandwidth=1.0)])
+    >>> jobs = [
+    ...     Job("A", 1, 10.0),
+    ...     Job("B", 2, 6.0, arrival=1.0),
+    ...     Job("C", 1, 6.0, arrival=2.0),
+    ... ]
+    >>> for order in ("first", "high-flops"):
+    ...     run = coalloc.simulate(
+    ...         Instance(platform, jobs), "node-list", node_order=order
+    ...     )
+    ...     print({found.job: (found.start, found.end) for found in run.schedule})
+    {'A': (0.0, 10.0), 'B': (10.0, 16.0), 'C': (10.0, 13.0)}
+    {'A': (0.0, 5.0), 'B': (1.0, 7.0), 'C': (5.0, 8.0)}
     """
 
     job_order: JobOrder = "first"

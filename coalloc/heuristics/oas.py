@@ -56,6 +56,29 @@ class Oas:
         estimate of the queue such as ``"50%"``; None: continuous time.
     work_limit
         Jobs that the simulated annealing of a decision places at most.
+
+    Examples
+    --------
+    *Example.* Two processors; A has one until 30 s. B (2 processors, 10 s) and C (1 processor, 30 s) arrive at 5 s, D
+    (1 processor, 5 s) at 30 s. If B is before C, the last job ends at 30 + 10 + 30 = 70 s; otherwise at 5 + 30 + 10 =
+    45 s. So C starts at 5 s, and B is planned for 35 s. OAS plans again at 30 s: D fits next to C, and B still starts
+    at 35 s. ``easy`` keeps B first.
+
+    >>> import coalloc
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+    >>> nodes = NodeGroup(2, power=1.0)
+    >>> platform = Platform([Cluster("C1", [nodes], link_bandwidth=1.0)])
+    >>> jobs = [
+    ...     Job("A", 1, 30.0),
+    ...     Job("B", 2, 10.0, arrival=5.0),
+    ...     Job("C", 1, 30.0, arrival=5.0),
+    ...     Job("D", 1, 5.0, arrival=30.0),
+    ... ]
+    >>> for policy in ("oas", "easy"):
+    ...     run = coalloc.simulate(Instance(platform, jobs), policy)
+    ...     print(policy, {found.job: found.start for found in run.schedule})
+    oas {'A': 0.0, 'B': 35.0, 'C': 5.0, 'D': 30.0}
+    easy {'A': 0.0, 'B': 30.0, 'C': 40.0, 'D': 40.0}
     """
 
     window: Count | None = 50

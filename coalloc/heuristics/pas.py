@@ -82,6 +82,25 @@ class Pas:
     work_limit
         Allocations of jobs that a decision tries at most: half of what is left in each attempt of step 3, but at least
         one for each job of an attempt.
+
+    Examples
+    --------
+    *Example.* Figure 3.3 of the thesis: two nodes of speed 1 and two of speed 0.5. J1 has 2 tasks (200 s, $\sigma$
+    0.8), J2 has 3 (150 s, 0.7), J3 has 1 (100 s, 0.6). The thesis gives no times (docs/generators.md#bundled-examples).
+    With ``fpfs`` the package is J1 and J3, for J1 and J2 have more tasks than there are nodes. J1 on the fast nodes
+    takes 200 s and J3 on a slow one 100 (0.6/0.5 + 0.4) = 160 s, 360 s in all. With J3 on a fast node it takes 100 s,
+    and J1 takes 200 (0.8/0.5 + 0.2) = 360 s, 460 s in all. J2 starts at 200 s, when three nodes are free, and takes 150
+    (0.7/0.5 + 0.3) = 255 s.
+
+    >>> import coalloc
+    >>> run = coalloc.simulate(
+    ...     coalloc.example("pas-figure-3.3"), "pas", selection="fpfs"
+    ... )
+    >>> for placement in run.schedule:
+    ...     print(placement.job, placement.start, placement.end)
+    J1 0.0 200.0
+    J2 200.0 455.0
+    J3 0.0 160.0
     """
 
     selection: Selection = "fcfs"

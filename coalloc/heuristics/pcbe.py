@@ -97,6 +97,43 @@ class Pcbe:
         Nodes by what a job is estimated to consume there.
     starvation
         Wait after which a job comes first, s.
+
+    Examples
+    --------
+    *Example.* Two nodes of three cores: C1/0 has speed 1, 10 W static and 5 W per core, C1/1 speed 2, 20 W and 20 W. A
+    (2 cores) and B (1 core) arrive at 0 s, C (1 core) at 1 s. Each has an estimate of 10 s, and takes 5 s on C1/1.
+    Without figures of users, B is expected to take 10 * 1 * 5 = 50 J and A 10 * 2 * 5 = 100 J, so B is first.
+
+    | criterion | job | on C1/0 | on C1/1 |
+    |---|---|---|---|
+    | energy, J | B | 10 (5 + 10) = **150** | 5 (20 + 20) = 200 |
+    | energy, J | A | 10 (10 + 10/2) = **150** | 5 (40 + 20) = 300 |
+    | EDP, J s | B | 10 * 150 = 1500 | 5 * 200 = **1000** |
+    | EDP, J s | A | 10 * 10 (10 + 10) = 2000 | 5 * 5 (40 + 20/2) = **1250** |
+
+    A and B use all three cores of one node, so C takes the other.
+
+    >>> import coalloc
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+    >>> slow = NodeGroup(
+    ...     1, power=1.0, cores=3, idle_watts=1.0, static_watts=10.0, core_watts=5.0
+    ... )
+    >>> fast = slow.replace(power=2.0, static_watts=20.0, core_watts=20.0)
+    >>> platform = Platform([Cluster("C1", [slow, fast], link_bandwidth=1.0)])
+    >>> jobs = [Job("A", 2, 10.0), Job("B", 1, 10.0), Job("C", 1, 10.0, arrival=1.0)]
+    >>> for criterion in ("energy", "edp"):
+    ...     run = coalloc.simulate(
+    ...         Instance(platform, jobs), "pcbe", criterion=criterion
+    ...     )
+    ...     for placement in run.schedule:
+    ...         node = placement.nodes[0].partition(".")[0]
+    ...         print(criterion, placement.job, node, placement.start, placement.end)
+    energy A C1/0 0.0 10.0
+    energy B C1/0 0.0 10.0
+    energy C C1/1 1.0 6.0
+    edp A C1/1 0.0 5.0
+    edp B C1/1 0.0 5.0
+    edp C C1/0 1.0 11.0
     """
 
     criterion: Criterion = "energy"
