@@ -384,8 +384,8 @@ def test_rows_that_name_jobs_which_an_explanation_leaves_out(slot: float | None)
     result = coalloc.solve(instance, slot=slot, constraints=[Apart("J1", "J2")])
     assert (result.status, result.schedule) == ("infeasible", None)
     assert result.message == (
-        "a complete method proves that no schedule satisfies the constraints; no schedule satisfies this "
-        "irreducible set of conditions: job 'J1' must end by 150 s; job 'J2' must end by 150 s"
+        "no schedule satisfies the constraints; no schedule satisfies this irreducible set of conditions: "
+        "job 'J1' must end by 150 s; job 'J2' must end by 150 s"
     )
 
 

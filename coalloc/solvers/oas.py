@@ -108,7 +108,10 @@ def solve_oas(
         )
 
     if reasons:
-        state.message = (explained() if is_beyond_one_job(problem) else "") or "; ".join(reasons)
+        told = explained() if is_beyond_one_job(problem) else ""
+        if told and constraints:
+            told = f"no schedule satisfies {_asked(options, constraints)}; {told}"
+        state.message = told or "; ".join(reasons)
         return state.result(SolveStatus.INFEASIBLE, formulation=name)
     incumbent = Incumbent(state, problem, Criterion.of(problem, objective), run_model)
     state.step = incumbent.criterion.step
@@ -207,15 +210,7 @@ def _too_tight(state: SolveState, own: Sequence[Constraint]) -> SolveStatus | No
     """Return the status where no schedule keeps the user's own constraints or the limit, or none is known to."""
     limit = state.options.makespan_limit
     if state.is_infeasible:
-        fixed = any(isinstance(constraint, Fixings) for constraint in own)
-        own = [constraint for constraint in own if not isinstance(constraint, Fixings)]
-        asked = [
-            *(["the constraints"] if own else []),
-            *(["the fixed assignments"] if fixed else []),
-            *([] if limit is None else [f"makespan_limit={limit:g} s"]),
-        ]
-        kept = " and ".join(asked) or "the constraints of the instance"
-        state.message = f"a complete method proves that no schedule satisfies {kept}"
+        state.message = f"a complete method proves that no schedule satisfies {_asked(state.options, own)}"
         return SolveStatus.INFEASIBLE
     if limit is None or state.options.objective != Makespan.name:
         return None
@@ -232,6 +227,17 @@ def _too_tight(state: SolveState, own: Sequence[Constraint]) -> SolveStatus | No
         state.schedule = state.objective = None
         return SolveStatus.UNKNOWN
     return None
+
+
+def _asked(options: SolveOptions, own: Sequence[Constraint]) -> str:
+    """Return what a schedule has to keep beside the instance, in words."""
+    limit, fixed = options.makespan_limit, [isinstance(constraint, Fixings) for constraint in own]
+    asked = [
+        *([] if all(fixed) else ["the constraints"]),
+        *(["the fixed assignments"] if any(fixed) else []),
+        *([] if limit is None else [f"makespan_limit={limit:g} s"]),
+    ]
+    return " and ".join(asked) or "the constraints of the instance"
 
 
 def build_oas(
